@@ -18,8 +18,8 @@ import { IS_PUBLIC } from './public.decorator.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /**
- * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it before other guards, so
- * that they see `request.principal`:
+ * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it
+ * before other guards, so that they see `request.principal`:
  *
  * ```ts
  * providers: [{ provide: APP_GUARD, useClass: AuthGuard }],
@@ -27,7 +27,7 @@ import { REQUIRED_SCOPE } from './require-scope.decorator.js';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  private readonly recordFailure: (reason: CredentialsFailure) => void;
+  private readonly recordRejection: (reason: CredentialsFailure) => void;
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -35,7 +35,7 @@ export class AuthGuard implements CanActivate {
     private readonly limits: RateLimits,
     metrics: Metrics,
   ) {
-    this.recordFailure = metrics.counter(
+    this.recordRejection = metrics.counter(
       metrics.named('refused_credentials_total'),
       'Requests that were refused because of their credentials, by reason.',
       'reason',
@@ -53,10 +53,10 @@ export class AuthGuard implements CanActivate {
       return principal instanceof Promise
         ? principal
             .then((verified) => this.admit(request, verified, scope))
-            .catch((failure: unknown) => this.refuse(request, failure))
+            .catch((error: unknown) => this.reject(request, error))
         : this.admit(request, principal, scope);
-    } catch (failure) {
-      return this.refuse(request, failure);
+    } catch (error) {
+      return this.reject(request, error);
     }
   }
 
@@ -72,22 +72,22 @@ export class AuthGuard implements CanActivate {
     return true;
   }
 
-  /** Verifies the token of a request that lasts long once more. It is neither counted nor limited again. */
+  /** Verifies the token of a long request once more, without counting it again. */
   private async requireValidToken(request: Request, scope: Scope): Promise<void> {
     try {
       requireScope(await this.authenticator.authenticate(request), scope);
-    } catch (failure) {
-      if (failure instanceof CredentialsError) request.credentialsFailure = failure.reason;
-      throw failure;
+    } catch (error) {
+      if (error instanceof CredentialsError) request.credentialsFailure = error.reason;
+      throw error;
     }
   }
 
-  private refuse(request: Request, failure: unknown): never {
-    if (failure instanceof CredentialsError) {
-      request.credentialsFailure = failure.reason;
-      this.recordFailure(failure.reason);
+  private reject(request: Request, error: unknown): never {
+    if (error instanceof CredentialsError) {
+      request.credentialsFailure = error.reason;
+      this.recordRejection(error.reason);
     }
-    throw failure;
+    throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import { CredentialsError } from './credentials.error.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Finds out who sends a request. */
+/** Finds the principal of a request. */
 @Injectable()
 export class Authenticator {
   constructor(@Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[]) {}
@@ -20,7 +20,6 @@ export class Authenticator {
     return this.verify(readBearerToken(request));
   }
 
-  /** Asks the verifiers in turn. */
   private verify(
     token: string,
     [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
@@ -34,8 +33,8 @@ export class Authenticator {
 }
 
 /**
- * The bearer token of a request, from the Authorization header only (RFC 6750, section 2.1). Its syntax is not checked,
- * because no verifier accepts a malformed token.
+ * The bearer token of a request, from the Authorization header only (RFC 6750, section 2.1). Its syntax is not
+ * checked, because no verifier accepts a malformed token.
  *
  * @throws CredentialsError without the header, for another scheme, for more than one header, and without a token
  */

@@ -3,7 +3,7 @@ import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Scope } from './principal.js';
 
-/** Why credentials were refused: a field of the log and a label of the metrics. The client learns less. */
+/** The reasons are a field of the log and a label of the metrics. The client learns less. */
 export const CREDENTIALS_FAILURES = [
   'no-credentials',
   'several-headers',
@@ -24,7 +24,6 @@ export const CREDENTIALS_FAILURES = [
 
 export type CredentialsFailure = (typeof CREDENTIALS_FAILURES)[number];
 
-/** The credentials of a request do not permit it. */
 export class CredentialsError extends ServiceException {
   constructor(
     readonly reason: CredentialsFailure,

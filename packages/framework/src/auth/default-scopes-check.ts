@@ -8,7 +8,7 @@ import { LOGGER } from '../observability/logger.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /**
- * Warns of default scopes that no route requires, such as those with a typing mistake. They do not end the start, because several
+ * Warns of default scopes that no route requires, such as misspelt ones. They do not end the start, because several
  * services, or two releases of one, can share the setting.
  */
 @Injectable()

@@ -1,13 +1,13 @@
 import { secureUrl } from '../config/variable-parsers.js';
 import { fetchDocument } from './fetch-document.js';
 
-/** What an issuer says of itself (OpenID Connect Discovery 1.0, section 3). Only the issuer is checked. */
+/** The discovery document of an issuer (OpenID Connect Discovery 1.0, section 3). Only the issuer is checked. */
 export type Provider = Readonly<Record<string, unknown>> & { readonly issuer: string };
 
 /**
- * Fetches the discovery document of an issuer (section 4).
+ * OpenID Connect Discovery 1.0, section 4.
  *
- * @throws Error if there is none, or if it belongs to another issuer
+ * @throws Error if there is no document, or if it belongs to another issuer
  */
 export async function discover(issuer: string, signal: AbortSignal): Promise<Provider> {
   const url = new URL(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
@@ -20,9 +20,8 @@ export async function discover(issuer: string, signal: AbortSignal): Promise<Pro
 }
 
 /**
- * An address that the discovery document names, such as `jwks_uri`.
- *
- * @throws Error unless it is https, or http on loopback
+ * @param name such as `jwks_uri`
+ * @throws Error unless the address is https, or http on loopback
  */
 export function endpointOf(provider: Provider, name: string): URL {
   const address = provider[name];

@@ -13,14 +13,14 @@ const HEADERS = { Accept: 'application/json, application/jwk-set+json' };
  *
  * The global `fetch` does not fit: in Node 20, a garbage collection during the body can remove its timeout.
  *
- * @throws Error unless it is answered with status 200
+ * @throws Error unless the status is 200
  */
 export function fetchDocument(url: URL, signal: AbortSignal): Promise<Response> {
   return new Promise((resolve, reject) => {
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
     // Node.js says only that the request was aborted.
     const fail = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error);
-    // Without keep-alive, because the server might close an idle connection just when it is reused.
+    // The server might close an idle connection just when it is reused.
     get(url, { headers: HEADERS, agent: false, signal }, (response) => {
       read(response, url).then(resolve, fail);
     }).on('error', fail);

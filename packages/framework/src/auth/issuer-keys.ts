@@ -10,9 +10,9 @@ import type { Metrics } from '../observability/metrics.js';
 import { discover, endpointOf } from './discovery.js';
 import { fetchDocument } from './fetch-document.js';
 
-/** Timeouts and intervals of requests to the issuer, in milliseconds. */
+/** In milliseconds. */
 export const ISSUER_TIMES = {
-  /** All answers of the issuer in one fetch arrive within this time. */
+  /** For all responses of the issuer in one fetch. */
   timeout: 3_000,
   /** Between two fetches of the keys, so that a withdrawn key stops working. */
   refresh: 600_000,
@@ -20,7 +20,7 @@ export const ISSUER_TIMES = {
   retry: 10_000,
   /** Maximum age of the keys, during an outage of the issuer. Most tokens expire earlier. */
   maxAge: 3_600_000,
-  /** Between two fetches because of unknown keys. Anybody can send unknown keys, and must not flood the issuer. */
+  /** Between two fetches because of unknown keys, which anybody can send to flood the issuer. */
   betweenRefetches: 5_000,
   /** Between a failed fetch and the next. */
   afterFailure: 1_000,
@@ -29,20 +29,20 @@ export const ISSUER_TIMES = {
 export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
 
 /**
- * The issuer's public keys (RFC 7517): fetched at first use, then refreshed in the background. During an outage of the
- * issuer they stay in use for a bounded time (like `stale-if-error`, RFC 5861, section 4).
+ * The issuer's public keys (RFC 7517): fetched at first use, then refreshed in the background. During an outage of
+ * the issuer they stay in use for a bounded time (like `stale-if-error`, RFC 5861, section 4).
  *
- * The library fetches only when it is told to here: by itself, it would ask an issuer that fails for each token, and would
- * not look for a new key within the first seconds of the others.
+ * The library fetches only on demand here: by itself, it would ask a failing issuer for each token, and would not
+ * look for a new key within the first seconds of the others.
  */
 export class IssuerKeys implements OnModuleDestroy {
-  /** The library replaces its members at each fetch. */
+  /** The library replaces the properties at each fetch. */
   private readonly cache: { jwks?: JSONWebKeySet; uat?: number } = {};
   private readonly set: ReturnType<typeof createRemoteJWKSet>;
   private jwksUri: URL | undefined;
   private nextFetch: NodeJS.Timeout | undefined;
   private lastRefetch = -Infinity;
-  /** When the last fetch failed. `undefined`: it did not. */
+  /** `undefined`: the last fetch succeeded. */
   private failedAt: number | undefined;
   private isClosed = false;
 
@@ -75,16 +75,11 @@ export class IssuerKeys implements OnModuleDestroy {
     return this.set.fresh ? this.cache.jwks : undefined;
   }
 
-  /** Finds a key among the current ones. */
   get find(): JWTVerifyGetKey {
     return this.set;
   }
 
-  /**
-   * Fetches the keys if there are none.
-   *
-   * @throws ServiceException `token-issuer-unavailable` when the keys cannot be fetched
-   */
+  /** @throws ServiceException `token-issuer-unavailable` when there are no keys, and they cannot be fetched */
   async load(): Promise<void> {
     if (!this.set.fresh) await this.fetch();
   }
@@ -96,7 +91,7 @@ export class IssuerKeys implements OnModuleDestroy {
    * @throws ServiceException `token-issuer-unavailable` when the keys cannot be fetched
    */
   async renew(): Promise<boolean> {
-    // Joining a running fetch costs the issuer nothing. After a failure, the cached keys may be outdated.
+    // Joining a running fetch costs the issuer nothing. After an error, the cached keys may be outdated.
     if (!this.set.reloading && this.failedAt === undefined) {
       const now = performance.now();
       if (now - this.lastRefetch < this.times.betweenRefetches) return false;
@@ -111,7 +106,7 @@ export class IssuerKeys implements OnModuleDestroy {
     clearTimeout(this.nextFetch);
   }
 
-  /** Fetches the keys. Concurrent callers share a fetch. */
+  /** Concurrent callers share a fetch. */
   private async fetch(): Promise<void> {
     const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterFailure;
     if (performance.now() < pauseEnd) throw new ServiceException(ERRORS.tokenIssuerUnavailable);

@@ -4,22 +4,21 @@ import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
 import { ScopeList } from './scope-list.js';
 
-/** Longest subject (OpenID Connect Core 1.0, section 2), and so longest name as well. */
+/** Of a subject (OpenID Connect Core 1.0, section 2), and so of a name as well. */
 const MAX_LENGTH = 255;
 
-/** In front of the id of a client. */
+/** The prefix of the id of a client. */
 const CLIENT = 'client_id:';
 
-/** In front of a subject that could otherwise be taken for the id of a client, or for another such subject. */
+/** The prefix of a subject that could otherwise be taken for the id of a client, or for another such subject. */
 const SUBJECT = 'sub:';
 
 const LIKE_CLIENT = new RegExp(`^(?:${SUBJECT})*${CLIENT}`);
 
 /**
- * The principal of a verified JWT.
- *
  * @param defaultScopes of a token without a claim about scopes
- * @throws CredentialsError for claims that identify nobody, are of another type, too long, or no text that PostgreSQL can hold
+ * @throws CredentialsError for claims that identify nobody, are of another type, too long, or no text that PostgreSQL
+ *   can hold
  */
 export function principalOf(payload: JWTPayload, defaultScopes: readonly string[]): Principal {
   const { name, preferred_username: username } = payload;
@@ -33,14 +32,14 @@ export function principalOf(payload: JWTPayload, defaultScopes: readonly string[
   };
 }
 
-/** A copy: in V8, a part of a text keeps the whole text in memory. */
+/** A copy: in V8, a slice keeps the whole text in memory. */
 function beginningOf(text: string): string {
   return Buffer.from(text.slice(0, MAX_LENGTH), 'utf16le').toString('utf16le');
 }
 
 /**
- * The subject, which RFC 9068, section 2.2, requires. Issuers that leave it out where there is no user name the client instead, in
- * `client_id` or `azp`. A client is another principal than a subject with the same text.
+ * The subject, which RFC 9068, section 2.2, requires. Issuers that leave it out without a user name the client
+ * instead, in `client_id` or `azp`. A client is another principal than a subject with an equal text.
  */
 function idOf({ sub, client_id: clientId, azp }: JWTPayload): string {
   if (sub === undefined) return CLIENT + requireId(clientId === undefined ? azp : clientId);
@@ -48,7 +47,7 @@ function idOf({ sub, client_id: clientId, azp }: JWTPayload): string {
   return LIKE_CLIENT.test(subject) ? SUBJECT + subject : subject;
 }
 
-/** PostgreSQL must hold it, in the records of changes. Whoever has nothing but spaces would share it with others. */
+/** PostgreSQL must hold it, in change records. Different users without a visible id would share one. */
 function requireId(claim: unknown): string {
   const isId =
     typeof claim === 'string' &&

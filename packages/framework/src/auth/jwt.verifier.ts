@@ -16,28 +16,26 @@ import type { TokenVerifier } from './token-verifier.js';
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** JWT types of access tokens (RFC 9068, section 2.1). Other types, such as ID tokens, are refused (RFC 8725, section 3.11). */
+/** JWT types of access tokens (RFC 9068, section 2.1). Others, such as ID tokens, are rejected (RFC 8725, section 3.11). */
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
-/** Claims whose check can fail, by the reason for the log. */
+/** Claims whose check can fail, and the reason for the log. */
 const CLAIMS: Readonly<Record<string, CredentialsFailure>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'not-yet-valid',
 };
 
-/** Limits of the remembered tokens. `each`: what one takes besides its texts. */
+/** `each`: the overhead of a token. */
 export const REMEMBERED = { tokens: 10_000, bytes: 16 * 1024 * 1024, each: 512 } as const;
 
 interface Remembered {
   readonly principal: Principal;
-  /** The claim `exp`. */
   readonly expires: number;
 }
 
 /** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements TokenVerifier {
-  /** The tokens that were accepted, by their digest. */
   private readonly remembered = new LRUCache<string, Remembered>({
     max: REMEMBERED.tokens,
     maxSize: REMEMBERED.bytes,
@@ -79,25 +77,25 @@ export class JwtVerifier implements TokenVerifier {
       }
       const principal = principalOf(payload, this.expected.defaultScopes ?? []);
       this.forgetOthers(this.keys.current);
-      // Meanwhile, others may have been fetched.
+      // Others may have been fetched meanwhile.
       if (keys !== undefined && keys === this.rememberedKeys) {
         this.remembered.set(digest, { principal, expires: Number(payload.exp) });
       }
       return principal;
     } catch (error) {
       if (error instanceof ServiceException) throw error;
-      throw refused(error);
+      throw rejected(error);
     }
   }
 
-  /** A key that was withdrawn verifies nothing any more, and each set of keys can be large. */
+  /** A withdrawn key verifies nothing any more, and each set of keys can be large. */
   private forgetOthers(keys: object | undefined): void {
     if (keys === this.rememberedKeys) return;
     this.remembered.clear();
     this.rememberedKeys = keys;
   }
 
-  /** With the keys that are known, and if these lack the key of the token, with the newest ones. */
+  /** With the known keys, and if these lack the key of the token, with the newest ones. */
   private async verifyWithNewKeys(token: string, find: JWTVerifyGetKey): Promise<JWTVerifyResult> {
     try {
       return await verifyJwt(token, find, this.options);
@@ -113,13 +111,13 @@ export class JwtVerifier implements TokenVerifier {
   }
 }
 
-/** The most bytes that a remembered token can take: V8 stores a character in one or two. */
+/** An upper bound: V8 stores a character in one or two bytes. */
 function bytesOf({ id, name = '', scopes }: Principal): number {
   const characters = scopes instanceof ScopeList ? scopes.length : 0;
   return REMEMBERED.each + 2 * (id.length + name.length + characters);
 }
 
-/** A token without a key id may fit several keys, in every rotation. Then each of them is tried. */
+/** A token without a key id may fit several keys during a rotation. Each of them is tried. */
 async function verifyJwt(
   token: string,
   find: JWTVerifyGetKey,
@@ -132,8 +130,8 @@ async function verifyJwt(
     for await (const key of error) {
       try {
         return await jwtVerify(token, key, options);
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      } catch (cause) {
+        if (!(cause instanceof errors.JWSSignatureVerificationFailed)) throw cause;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
@@ -149,8 +147,8 @@ function mayHaveNewKey(token: string, error: unknown): boolean {
   );
 }
 
-/** Every error refuses the token. The library throws, for example, a TypeError for weak keys. */
-function refused(error: unknown): CredentialsError {
+/** Every error rejects the token. The library throws, for example, a TypeError for weak keys. */
+function rejected(error: unknown): CredentialsError {
   if (error instanceof errors.JWTExpired)
     return new CredentialsError('expired', ERRORS.tokenExpired);
   if (error instanceof errors.JWTClaimValidationFailed) {

@@ -4,7 +4,6 @@ import { ServiceException } from '../errors/service.exception.js';
 /** Clients and metrics see this name. */
 export const RATE_LIMIT = 'principal';
 
-/** How much a principal has used of its quota. */
 export interface RateUsage {
   /** Requests per window. */
   readonly quota: number;
@@ -15,7 +14,6 @@ export interface RateUsage {
   readonly reset: number;
 }
 
-/** Too many requests of a principal. */
 export class RateLimitedError extends ServiceException {
   constructor(readonly usage: RateUsage) {
     const { quota, window } = usage;
@@ -24,10 +22,7 @@ export class RateLimitedError extends ServiceException {
   }
 }
 
-/**
- * The header fields of a rate limit: structured fields (RFC 9651), as draft-ietf-httpapi-ratelimit-headers-11 defines
- * them.
- */
+/** Structured fields (RFC 9651), as draft-ietf-httpapi-ratelimit-headers-11 defines them. */
 export function rateLimitFields({ quota, window, remaining, reset }: RateUsage) {
   return {
     'RateLimit-Policy': `"${RATE_LIMIT}";q=${quota};w=${window}`,

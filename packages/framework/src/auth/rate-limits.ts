@@ -10,15 +10,15 @@ import type { RateUsage } from './rate-limited.error.js';
 /** In seconds. */
 const WINDOW = 60;
 
-/** Most principals. A flood of more replaces the records of those that came least recently. */
+/** Further principals replace the least recent ones. */
 export const MAX_PRINCIPALS = 10_000;
 
 /**
- * Permits each principal a number of requests per minute, which begins with its first request. Other replicas count for
- * themselves.
+ * Permits each principal a number of requests per minute, which begins with its first request. Each replica counts
+ * for itself.
  *
- * Libraries for Node.js keep every key until its window ends, so that a flood of keys fills the memory, and count by the
- * wall clock: `rate-limiter-flexible` needs 45 MB and 100,000 timers for 100,000 keys.
+ * Libraries for Node.js keep every key until its window ends, so that a flood of keys fills the memory, and count by
+ * the wall clock: `rate-limiter-flexible` needs 45 MB and 100,000 timers for 100,000 keys.
  */
 @Injectable()
 export class RateLimits {
@@ -39,8 +39,6 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request of a principal.
-   *
    * @returns `undefined` without a limit
    * @throws RateLimitedError
    */

@@ -2,7 +2,7 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Principal } from './principal.js';
 
-/** The parameter decorators of a route that need a principal. */
+/** Names of the parameter decorators of a route that need a principal. */
 export const PRINCIPAL_NEEDED_BY = Reflector.createDecorator<readonly string[]>();
 
 /** @throws TypeError on a `@Public()` route: its requests have no principal */
@@ -12,7 +12,7 @@ export function requirePrincipal({ principal }: Pick<Request, 'principal'>): Pri
 }
 
 /**
- * Makes a parameter decorator one that needs a principal: the service does not start if it is used on a `@Public()` route.
+ * Wraps a parameter decorator that needs a principal: the service does not start if a `@Public()` route uses it.
  *
  * @param name as in the source, such as `@RequestOrigin()`
  */

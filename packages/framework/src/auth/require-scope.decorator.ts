@@ -4,12 +4,11 @@ import { ApiExtension } from '@nestjs/swagger';
 import { isRequirableScope } from '../config/variable-parsers.js';
 import type { Scope } from './principal.js';
 
-/** The scope of a route. */
 export const REQUIRED_SCOPE = Reflector.createDecorator<Scope>();
 
 /**
- * Declares which scope a request needs for a route. The guard refuses other requests, and the OpenAPI document has the
- * scope in the member `x-required-scope` of the operation. OpenAPI 3.1 would allow it in `security`, but linters expect
+ * Declares the scope that a route requires. The guard rejects other requests, and the OpenAPI document has the scope
+ * in the field `x-required-scope` of the operation: OpenAPI 3.1 would allow it in `security`, but linters expect
  * scopes there only for OAuth. The service does not start if a route has neither this decorator nor `@Public()`.
  *
  * @throws TypeError if the text cannot be a scope of a token

@@ -9,8 +9,8 @@ import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 const PATH = 'path';
 
 /**
- * Does not let the service start if a route is neither public nor declares a scope: nobody has decided who may call it. Nor if it is
- * public and has what only a token can give.
+ * Ends the start if a route is neither public nor declares a scope: nobody has decided who may call it. Also if it is
+ * public and needs a token.
  */
 @Injectable()
 export class ScopeCheck implements OnModuleInit {

@@ -1,12 +1,12 @@
 /**
- * The scopes of a token as one text, of which they were a part: a `Set` of thousands of scopes takes ten times the memory of
+ * The scopes of a token as one text, as in the token: a `Set` of thousands of scopes takes ten times the memory of
  * the token, for as long as the token is remembered or a request with it lasts.
  */
 export class ScopeList implements ReadonlySet<string> {
-  /** Separated by spaces, with one at each end. Joined, it keeps no other text in memory, as a part of a text would. */
+  /** Separated by spaces, with one at each end. Joined, it keeps no other text in memory, as a slice would. */
   private readonly text: string;
 
-  /** @param words what is no scope (RFC 6749, section 3.3: empty, or with a space) is left out */
+  /** @param words invalid ones (RFC 6749, section 3.3: empty, or with a space) are left out */
   constructor(words: readonly string[]) {
     this.text = ['', ...words.filter(isOneWord), ''].join(' ');
   }

@@ -4,7 +4,7 @@ import { digest } from './static-tokens.js';
 import type { StaticTokens } from './static-tokens.js';
 import type { TokenVerifier } from './token-verifier.js';
 
-/** Two principals, so that the log tells whether somebody still uses the previous token. */
+/** Two principals, so that the log tells whether the previous token is still in use. */
 const CURRENT: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'all' };
 const PREVIOUS: Principal = { kind: 'static-token', id: 'AUTH_TOKEN_PREVIOUS', scopes: 'all' };
 

@@ -7,22 +7,18 @@ import type { Secret } from '../config/secret-file.js';
 const GRACE_ENDED =
   'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another';
 
-/** `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which are both accepted, so that clients can change from one to the other. */
+/** `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS` are both accepted, so that clients can change from one to the other. */
 export class StaticTokens implements OnModuleInit, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined;
-  private accepted: readonly [Buffer, Buffer];
+  /** Without a previous token, both are of the current one. */
+  digests: readonly [Buffer, Buffer];
 
   constructor(
     private readonly current: Secret<string>,
     private readonly previous: Secret<string | undefined>,
     private readonly log: Logger,
   ) {
-    this.accepted = this.digestBoth();
-  }
-
-  /** The digests of both tokens. Without a previous token, both are of the current one. */
-  get digests(): readonly [Buffer, Buffer] {
-    return this.accepted;
+    this.digests = this.digestBoth();
   }
 
   onModuleInit(): void {
@@ -37,14 +33,13 @@ export class StaticTokens implements OnModuleInit, OnModuleDestroy {
 
   private refresh(): void {
     const { value: before } = this.previous;
-    // In this order: whoever rotates writes the previous token first. So whenever the new token is read, the previous
-    // token is there, too.
+    // In this order: a rotation writes the previous token first, so it is there when the new token is read.
     this.current.refresh();
     this.previous.refresh();
-    this.accepted = this.digestBoth();
+    this.digests = this.digestBoth();
     const { value: previous } = this.previous;
     const isReplaced = before !== undefined && previous !== undefined && before !== previous;
-    // Not when the rotation is taken back.
+    // Not when a rotation is undone.
     if (isReplaced && before !== this.current.value) this.log.warn(GRACE_ENDED);
   }
 

@@ -3,9 +3,7 @@ import type { Principal } from './principal.js';
 /** Verifies one kind of bearer token. */
 export interface TokenVerifier {
   /**
-   * Tells whom a token stands for.
-   *
-   * @param token what the client sent, whose syntax nothing has checked
+   * @param token as the client sent it, with an unchecked syntax
    * @returns `undefined` if the token is of another kind
    * @throws CredentialsError if the token is of this kind, but not valid
    * @throws ServiceException `token-issuer-unavailable` if the token cannot be verified
@@ -13,5 +11,4 @@ export interface TokenVerifier {
   verify(token: string): Principal | undefined | Promise<Principal | undefined>;
 }
 
-/** Injection token of the list of verifiers. */
 export const TOKEN_VERIFIERS = Symbol('TOKEN_VERIFIERS');

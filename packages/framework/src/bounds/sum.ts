@@ -1,6 +1,6 @@
 /**
- * A sum that bounds what is kept. Its parts are sizes, so it is exact, and zero when all of them are gone: a single NaN, fraction or
- * negative number would bound nothing, or everything, for the life of the process.
+ * A sum that bounds what is kept. Its parts are sizes, so it is exact, and zero when all of them are gone: a single
+ * NaN, fraction or negative number would disable the bound for the life of the process.
  */
 export class Sum {
   private total = 0;

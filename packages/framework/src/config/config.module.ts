@@ -3,10 +3,9 @@ import type { DynamicModule } from '@nestjs/common';
 import { StartupError } from '../errors/startup.error.js';
 import type { ServiceConfig } from './config.js';
 
-/** Injection token of the {@link ServiceConfig}. */
 export const CONFIG = Symbol('CONFIG');
 
-/** Injection token of the configuration that the process has read already. */
+/** The configuration that the process has read already. */
 export const GIVEN_CONFIG = Symbol('GIVEN_CONFIG');
 
 @Module({})
@@ -21,7 +20,7 @@ export class ConfigModule {
   }
 }
 
-/** What else would start lacks the server, the limits and the shutdown of a service. */
+/** Another start would lack the server, the limits and the shutdown of a service. */
 function given(config?: ServiceConfig): ServiceConfig {
   if (config !== undefined) return config;
   throw new StartupError('start the application with bootstrap(), or give a test CONFIG');

@@ -9,18 +9,17 @@ import { VARIABLES } from './variables.js';
 import type { Values, VariableName } from './variables.js';
 import { isLoopback } from './variable-parsers.js';
 
-/** The configuration of the service. Read once, at start, and frozen. */
+/** Read once, at start, and frozen. */
 export type Config = ReturnType<typeof readConfig> & {
   /** Whether a local instance has generated the token, and prints it. */
   readonly auth: { readonly isTokenGenerated?: boolean };
 };
 
-/** A configuration with a database. */
 export type ServiceConfig = Config & { readonly database: { readonly url: string } };
 
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
-/** What the tokens in the documentation begin with, which are not secret. */
+/** The prefix of the tokens in the documentation, which are not secret. */
 function localTokenPrefix({ name }: Identity): string {
   return `${name}-local-`;
 }
@@ -34,11 +33,7 @@ export function isPublicToken({ identity, auth }: Config): boolean {
   return auth.isTokenGenerated === true || isLocalToken(identity, auth.token);
 }
 
-/**
- * Reads and validates the whole environment.
- *
- * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
- */
+/** @throws StartupError with one line for each mistake. No line contains a value, which may be a secret */
 export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
   const { values, mistakes } = readVariables(environment);
   mistakes.push(
@@ -60,13 +55,13 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
       publicBaseUrl: value.PUBLIC_BASE_URL?.href.replace(/\/$/, ''),
       /** Prefix of every public route, from `publicBaseUrl`: `''` or, for example, `/api`. */
       basePath: value.PUBLIC_BASE_URL?.pathname.replace(/\/$/, '') ?? '',
-      /** Longest request body, in bytes. */
+      /** Of a request, in bytes. */
       bodyLimit: value.BODY_LIMIT,
       corsOrigins: value.CORS_ORIGINS,
-      /** How long a connection stays open between two requests, in milliseconds. */
+      /** Between two requests of a connection, in milliseconds. */
       keepAlive: value.KEEP_ALIVE_TIMEOUT * 1_000,
       docsEnabled: value.DOCS_ENABLED,
-      /** Value of Express's setting `trust proxy`. */
+      /** Express's setting `trust proxy`. */
       trustProxy: value.TRUST_PROXY,
     },
     management: { host: value.MANAGEMENT_HOST, port: value.MANAGEMENT_PORT },
@@ -79,7 +74,6 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
     },
     auth: {
       token: value.AUTH_TOKEN,
-      /** Accepted, too. */
       previousToken: value.AUTH_TOKEN_PREVIOUS,
       /** Whether tokens that the command issues are accepted. */
       issuedTokens: value.AUTH_ISSUED_TOKENS,
@@ -91,27 +85,26 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
               issuer,
               audience,
               jwksUri: value.AUTH_JWT_JWKS_URI,
-              /** A token without a claim about scopes has these. `undefined`: none, and nobody has decided it. */
+              /** For a token without a claim about scopes. `undefined`: none, and nobody has decided it. */
               defaultScopes: value.AUTH_JWT_DEFAULT_SCOPES,
-              /** The docs page is this client of the issuer. `undefined`: the page offers no sign-in. */
+              /** The client id of the docs page. `undefined`: it offers no sign-in. */
               docsClientId: value.DOCS_OAUTH_CLIENT_ID,
             } as const),
     },
-    /** What is read again while the service runs. The values above are those of the start. */
+    /** Read again while the service runs. The values above are from the start. */
     secretFiles: secretFiles(value),
     /** Requests per minute. 0: no limit. */
     rateLimits: { perPrincipal: value.RATE_LIMIT },
-    /** The records of changes. */
     changes: {
       /** `undefined`: if the database can keep their order. */
       enabled: value.CHANGES_ENABLED,
-      /** How long they are kept, in milliseconds. */
+      /** In milliseconds. */
       retention: value.CHANGES_RETENTION,
     },
     logLevel: value.LOG_LEVEL,
     /** `undefined`: text if standard output is a terminal, otherwise JSON. */
     logFormat: value.LOG_FORMAT,
-    /** How long the service, already unready, still serves requests after SIGTERM, in milliseconds. */
+    /** How long the unready service still serves requests after SIGTERM, in milliseconds. */
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
   } as const);
 }
@@ -127,7 +120,7 @@ const COMMAND_VARIABLES: readonly VariableName[] = [
 ];
 
 /**
- * Reads the variables of commands that do not start the service.
+ * For commands that do not start the service.
  *
  * @throws StartupError
  */
@@ -145,7 +138,7 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
   };
 }
 
-/** The role that gets privileges after the migrations; `undefined`: none. */
+/** Gets privileges after the migrations. */
 function serviceRole({
   DATABASE_SERVICE_ROLE: name,
   DATABASE_SERVICE_PASSWORD: password,
@@ -187,7 +180,6 @@ const NEEDED = [
   ['DOCS_OAUTH_CLIENT_ID', 'AUTH_JWT_ISSUER'],
 ] as const;
 
-/** Combinations of variables that are not valid together. */
 function contradictions(
   identity: Identity,
   environment: NodeJS.ProcessEnv,
@@ -238,7 +230,7 @@ function isSameAddress(host = '', other = ''): boolean {
   return hosts.includes('0.0.0.0') && !hosts.some((each) => isIPv6(each));
 }
 
-/** The mistake of a token that everybody knows, where others than this machine can reach the service. */
+/** A well-known token is a mistake where other machines can reach the service. */
 export function localTokenMistakes(
   identity: Identity,
   name: SecretName,
@@ -253,8 +245,8 @@ export function localTokenMistakes(
 }
 
 function deepFreeze<T extends object>(object: T): T {
-  for (const member of Object.values(object)) {
-    if (typeof member === 'object' && member !== null) deepFreeze(member);
+  for (const value of Object.values(object)) {
+    if (typeof value === 'object' && value !== null) deepFreeze(value);
   }
   return Object.freeze(object);
 }

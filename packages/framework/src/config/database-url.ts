@@ -10,10 +10,9 @@ const SSL_MODES: readonly string[] = [
   'no-verify',
 ];
 
-/** As in libpq: the certificate authorities that the machine trusts by default. They issue certificates to anybody. */
+/** As in libpq: the default certificate authorities of the machine. They issue certificates to anybody. */
 const SYSTEM = 'system';
 
-/** Parameters with a fixed set of values. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   ssl: ['true', '1', '0', 'no-verify'],
   sslmode: SSL_MODES,
@@ -23,16 +22,15 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   uselibpqcompat: ['true', 'false'],
 };
 
-/** In milliseconds. The driver would take the digits at their beginning: 5 of `5s`. */
+/** In milliseconds. The driver would read only the leading digits: 5 of `5s`. */
 const TIMEOUTS = new Set(['idle_in_transaction_session_timeout', 'lock_timeout']);
 
-/** The greatest of PostgreSQL. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
 /**
- * The parameters that pg honours (`pg-connection-string`, pg's `ConnectionParameters`), and `target_session_attrs`, which
- * the service itself applies. Others would be ignored. Timeouts such as `statement_timeout` are missing on purpose,
- * because they would override the service's own.
+ * The parameters that pg reads (`pg-connection-string`, pg's `ConnectionParameters`), and `target_session_attrs`, for
+ * the service itself. Others would be ignored. Timeouts such as `statement_timeout` are missing on purpose, because
+ * they would override the service's own.
  */
 const PARAMETERS =
   `application_name host idle_in_transaction_session_timeout lock_timeout options password port ssl
@@ -40,7 +38,7 @@ const PARAMETERS =
     /\s+/,
   );
 
-/** What is before the hosts of a URL, the hosts, and what is behind them. */
+/** The part before the hosts of a URL, the hosts, and the rest. */
 const PARTS = /^([^/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 /** A scheme with an empty host, perhaps with user, password and port, which libpq accepts and `URL` does not. */
@@ -48,7 +46,6 @@ const NO_HOST = /^([^/?#]+:\/\/)(?:([^/?#@:]*)(?::([^/?#@]*))?@)?(?::(\d*))?(?=[
 
 type UrlParameters = Partial<Record<string, string>>;
 
-/** The servers of a database URL. */
 export interface DatabaseServers {
   /** One URL for each host. */
   readonly urls: readonly [string, ...string[]];
@@ -61,7 +58,7 @@ export interface DatabaseServers {
  * and `verify-ca` as `verify-full`, and prints a warning that this will change.
  */
 export function databaseUrl(raw: string): string | undefined {
-  // As in libpq. The driver would encode all of it anew because of a space, and `URL` leave out tabs.
+  // As in libpq. A space would make the driver encode all of it anew, and `URL` leaves out tabs.
   if (/\s/.test(raw) || !isEncoded(raw)) return undefined;
   // Probably the rest of a password with an unencoded `?` or `#`. It must not appear in messages as a parameter.
   if (/\?.*@|#/.test(raw)) return undefined;
@@ -89,7 +86,7 @@ export function databaseUrlMistakes(raw: string): string[] {
   if (![1, hosts.length].includes(ports.length) || ![1, hosts.length].includes(urls.length)) {
     mistakes.push('name one port, or a port for each host');
   }
-  // The driver would take the digits at its beginning.
+  // The driver would read only the leading digits.
   if (!ports.every((port) => port === '' || integerWithin(1, 65_535)(port) !== undefined)) {
     mistakes.push('name ports from 1 to 65535');
   }
@@ -111,9 +108,9 @@ export function databaseUrlMistakes(raw: string): string[] {
 }
 
 /**
- * The mistakes in variables of libpq, which the driver applies if the URL says nothing, but reads in another way. It would
- * take the `PGSSLMODE` `prefer` for `verify-full` and `allow` for `disable`, several hosts for one, and the digits at the
- * beginning of a port for all of it. `PGREPLICATION` is no variable of libpq.
+ * Mistakes in variables of libpq, which the driver applies if the URL says nothing, but reads in another way: the
+ * `PGSSLMODE` `prefer` as `verify-full` and `allow` as `disable`, several hosts as one, and only the leading digits
+ * of a port. `PGREPLICATION` is no variable of libpq.
  */
 export function libpqMistakes(
   url: string | undefined,
@@ -207,7 +204,7 @@ function splitAuthority(raw: string): [string, ...string[]] {
   return hosts.split(',').map((host) => `${before}${host}${after}`) as [string, ...string[]];
 }
 
-/** Whether the text can be a host. Without a host, the driver uses its default. */
+/** Without a host, the driver uses its default. */
 function isHost(host: string): boolean {
   if (host === '' || host.startsWith('/') || isIP(host)) return true;
   return /^[\p{L}\p{M}\p{N}_-]{1,63}(\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?$/u.test(host);

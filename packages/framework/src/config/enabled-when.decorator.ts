@@ -11,7 +11,7 @@ type Condition = (config: Config) => boolean;
 export const EnabledWhen = (condition: Condition): ClassDecorator =>
   SetMetadata(CONDITION, condition);
 
-/** To be called before the application is initialized, which adds the routes. */
+/** To be called before the initialization, which adds the routes. */
 export function removeDisabled(app: INestApplication, config: Config): void {
   for (const { controllers } of app.get(ModulesContainer).values()) {
     for (const [token, { metatype }] of controllers) {

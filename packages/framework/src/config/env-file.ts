@@ -6,9 +6,9 @@ import { StartupError } from '../errors/startup.error.js';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The environment, with the variables of `.env` where it does not set them.
+ * Adds the variables of `.env` that the environment does not set.
  *
- * @throws StartupError if there is such a file, and it cannot be read: a service without its variables would use another
+ * @throws StartupError if the file exists and cannot be read: a service without its variables would use another
  *   database
  */
 export function withEnvFile(environment: Readonly<NodeJS.ProcessEnv>): NodeJS.ProcessEnv {
@@ -24,9 +24,9 @@ export function withEnvFile(environment: Readonly<NodeJS.ProcessEnv>): NodeJS.Pr
 }
 
 /**
- * The variables without byte order marks, which would be part of names. Files that were joined have them in the middle, too.
+ * Drops byte order marks, which would be part of names, also in the middle of joined files.
  *
- * @throws StartupError for another character that nobody sees in a name: the variable would not count
+ * @throws StartupError for another invisible character in a name: the variable would not count
  */
 function variablesOf(text: string): NodeJS.ProcessEnv {
   const variables = Object.entries(parseEnv(text)).map(

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** What tells a service from others. Each service gives it once. */
+/** The properties in which services differ. Each service gives them once. */
 export interface Identity {
   /** In kebab case, such as `tool-library`: for sessions of the database, traces, challenges and messages at the terminal. */
   readonly name: string;
@@ -9,17 +9,17 @@ export interface Identity {
   readonly title: string;
   /** One sentence, at the beginning of the OpenAPI document. */
   readonly description: string;
-  /** What issued tokens begin with, such as `tlb`. */
+  /** The prefix of issued tokens, such as `tlb`. */
   readonly tokenPrefix: string;
   /** `buildOf(import.meta.url)` in the service's own code. */
   readonly build: Build;
-  /** What the OpenAPI document says of the interface, if it is not what the `package.json` of the service says. */
+  /** For the OpenAPI document, if it differs from the `package.json` of the service. */
   readonly document?: {
     readonly version: string;
     /** An expression of SPDX, such as `MIT`. */
     readonly license?: string;
   };
-  /** A create that succeeds in an empty service, which the start shows at the terminal. */
+  /** A create that succeeds in an empty service. The start shows it at the terminal. */
   readonly firstRequest: {
     /** Such as `Create a tool`. */
     readonly summary: string;
@@ -27,7 +27,7 @@ export interface Identity {
     /** In JSON. */
     readonly body: string;
   };
-  /** How the client in TypeScript is called. The docs page has it in its code samples if it serves it, and otherwise `fetch`. */
+  /** The TypeScript client. The code samples of the docs page have it if the service serves it, and otherwise `fetch`. */
   readonly client?: Client;
 }
 
@@ -35,21 +35,21 @@ export interface Identity {
 export interface Client {
   /** Such as `@tool-library/client`. */
   readonly package: string;
-  /** The resource that has a class of its own, which reads the changes, too. */
+  /** The resource with a class of its own, which also reads the changes. */
   readonly resource?: {
-    /** In the plural, as in the paths, such as `tools`. The class has a method of this name that lists them. */
+    /** In the plural, as in the paths, such as `tools`. A method of the class with this name lists them. */
     readonly name: string;
     /** Such as `ToolLibrary`. */
     readonly className: string;
   };
 }
 
-/** The name in snake case: what the names of metrics begin with, and the names of what the service has in databases. */
+/** The prefix of metrics and of objects in databases. */
 export function snakeCase({ name }: Pick<Identity, 'name'>): string {
   return name.replaceAll('-', '_');
 }
 
-/** Which build of a service runs. */
+/** A build of a service. */
 export interface Build {
   readonly version: string;
   /** The commit, or `unknown`. */
@@ -58,7 +58,7 @@ export interface Build {
   readonly license?: string | undefined;
   /** The address of the project's documents, if its package has one. */
   readonly homepage: string | undefined;
-  /** Where the packed client is that was built with it, if there is one. */
+  /** The path of the packed client that was built with it, if there is one. */
   readonly clientTarball: string;
 }
 
@@ -70,7 +70,7 @@ interface PackageFile {
   readonly license?: string;
 }
 
-/** What npm allows instead of an expression of SPDX. */
+/** Allowed by npm instead of an expression of SPDX. */
 const NO_SPDX = /^(UNLICENSED$|SEE LICENSE IN )/;
 
 /**

@@ -2,8 +2,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * The file of a package that the service has installed, and this package has not. It is looked for from the folder of the service: in
- * a workspace, or with another package manager than npm, it is not above the folder of this package.
+ * Resolves a package that the service has installed, and this package has not. It starts from the folder of the
+ * service: in a workspace, or with another package manager than npm, it is not above the folder of this package.
  *
  * @param {string} name
  * @param {string} [root] the folder of the service

@@ -34,7 +34,7 @@ function manifestOf(folder) {
   return dirname(folder) === folder ? undefined : manifestOf(dirname(folder));
 }
 
-/** The package of the program. npm runs these tools of the framework in the folder of the service. */
+/** npm runs these tools of the framework in the folder of the service. */
 function service() {
   const [, program] = process.argv;
   if (program === undefined) return manifestOf(process.cwd());

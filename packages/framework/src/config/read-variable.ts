@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** Variables that may be in a file, which the variable with the suffix `_FILE` names. */
+/** Variables whose value may be in a file, named by the variable with the suffix `_FILE`. */
 export const SECRET_NAMES = [
   'AUTH_TOKEN',
   'AUTH_TOKEN_PREVIOUS',
@@ -10,12 +10,11 @@ export const SECRET_NAMES = [
 
 export type SecretName = (typeof SECRET_NAMES)[number];
 
-/** The variable with the path of each secret in a file. */
+/** The `_FILE` variable of each secret in a file. */
 export type SecretFiles = Readonly<Partial<Record<SecretName, Readonly<NodeJS.ProcessEnv>>>>;
 
-/** A variable of the environment. */
 export interface Variable {
-  /** Returns `undefined` if the text breaks the rule. */
+  /** Returns `undefined` if the text is not valid. */
   readonly parse: (text: string) => unknown;
   /** Completes the sentence "NAME must be …". */
   readonly rule: string;
@@ -29,16 +28,16 @@ export interface Variable {
 
 export interface Reading<Value> {
   readonly value: Value;
-  /** Sentences that name the variable and the rule, but contain no value. If there are any, the value is not valid. */
+  /** Sentences that contain no value. If there are any, the value is not valid. */
   readonly mistakes: readonly string[];
 }
 
-/** Longest file, in bytes. */
 export const MAX_SIZE = 65_536;
 
 /**
- * Reads a variable, or the file that the variable with the suffix `_FILE` names. White space around the text is left out,
- * because shells and editors leave it there: `set NODE_ENV=production && …` on Windows sets `production` with a space.
+ * Reads a variable, or the file that the variable with the suffix `_FILE` names. Surrounding white space is left out,
+ * because shells and editors leave it there: `set NODE_ENV=production && …` on Windows sets `production` with a
+ * space.
  */
 export function readVariable(
   environment: Readonly<NodeJS.ProcessEnv>,
@@ -48,12 +47,12 @@ export function readVariable(
   const path = isSecret(name) ? environment[`${name}_FILE`]?.trim() : undefined;
   const given = trimmed(variable, environment[name] ?? '');
   if (!path) return parsed(variable, given || variable.fallback, name);
-  if (given) return refused(`${name} and ${name}_FILE must not both be set`);
+  if (given) return rejected(`${name} and ${name}_FILE must not both be set`);
   // Otherwise, the end of each rotation would need a change of the deployment.
   const isOptional = name === 'AUTH_TOKEN_PREVIOUS';
   const content = readSmallFile(path, isOptional);
   if (content === undefined) {
-    return refused(`${name}_FILE must name a file that can be read and has at most 64 KB`);
+    return rejected(`${name}_FILE must name a file that can be read and has at most 64 KB`);
   }
   const value = trimmed(variable, content);
   const text = isOptional && value === '' ? undefined : value;
@@ -66,18 +65,19 @@ function trimmed({ isVerbatim = false }: Variable, text: string): string {
 
 function parsed(variable: Variable, text: string | undefined, subject: string): Reading<unknown> {
   if (text === undefined) return { value: undefined, mistakes: [] };
-  const broken = (...rules: readonly string[]) => rules.map((rule) => `${subject} must ${rule}`);
+  const mistakesOf = (...rules: readonly string[]) =>
+    rules.map((rule) => `${subject} must ${rule}`);
   try {
     const value = variable.parse(text);
     if (value !== undefined)
-      return { value, mistakes: broken(...(variable.mistakes?.(text) ?? [])) };
+      return { value, mistakes: mistakesOf(...(variable.mistakes?.(text) ?? [])) };
   } catch {
-    // A timer reads files of secrets: a failure would end the process, and its message would have the value.
+    // A timer reads files of secrets: an error would end the process, and its message would have the value.
   }
-  return { value: undefined, mistakes: broken(`be ${variable.rule}`) };
+  return { value: undefined, mistakes: mistakesOf(`be ${variable.rule}`) };
 }
 
-function refused(mistake: string): Reading<undefined> {
+function rejected(mistake: string): Reading<undefined> {
   return { value: undefined, mistakes: [mistake] };
 }
 
@@ -86,10 +86,10 @@ function isSecret(name: string): name is SecretName {
 }
 
 /**
- * The content of a file, without a byte order mark and the newline at its end; `undefined` if it cannot be read. The read is synchronous,
- * because the file is small and read seldom.
+ * The content without a byte order mark and the last newline; `undefined` if it cannot be read. Synchronous, because
+ * the file is small and seldom read.
  *
- * @param isOptional whether a file that does not exist counts as empty
+ * @param isOptional whether a missing file counts as empty
  */
 function readSmallFile(path: string, isOptional: boolean): string | undefined {
   try {

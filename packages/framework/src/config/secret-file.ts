@@ -5,28 +5,27 @@ import type { Config } from './config.js';
 import { readVariable } from './read-variable.js';
 import type { Reading, SecretName } from './read-variable.js';
 
-/** What tells where a secret is, and which rules it has. A command, which serves nobody, has only the first. */
+/** A command, which has no HTTP server, needs only the files. */
 type SecretContext =
   Pick<Config, 'secretFiles'> | Pick<Config, 'secretFiles' | 'identity' | 'http'>;
 
-/** Milliseconds between two looks at a file. */
+/** Milliseconds between two reads of a file. */
 export const POLL_INTERVAL = 5_000;
 
 /** A value that can change while the service runs. */
 export interface Secret<Value> {
   readonly value: Value;
-  /** Takes over what the source has now. */
+  /** Reads the source again. */
   refresh(): void;
 }
 
-/** A value that stays the same. */
 export function constant<Value>(value: Value): Secret<Value> {
   return { value, refresh: () => {} };
 }
 
 /**
- * A value in a file, which can be replaced. Kubernetes replaces the files of a mounted Secret by renaming a symbolic link
- * to their folder, so that the path must be resolved each time, and events of the file itself would not tell.
+ * A value in a file, which can be replaced. Kubernetes renames a symbolic link to the folder of a mounted Secret, so
+ * the path is resolved each time; events of the file itself would not tell.
  */
 export class SecretFile<Value> implements Secret<Value> {
   /** The mistakes that were logged. */
@@ -34,22 +33,18 @@ export class SecretFile<Value> implements Secret<Value> {
 
   constructor(
     private readonly name: SecretName,
-    private current: Value,
+    public value: Value,
     private readonly read: () => Reading<Value>,
     private readonly log: Logger,
   ) {}
 
-  get value(): Value {
-    return this.current;
-  }
-
-  /** Reads the file. If the content is not valid, the last valid value is kept. */
+  /** If the content is not valid, the last valid value stays. */
   refresh(): void {
     const { value, mistakes } = this.read();
     const reason = mistakes.join('; ');
     if (reason !== this.reported) this.report(reason);
-    if (reason !== '' || value === this.current) return;
-    this.current = value;
+    if (reason !== '' || value === this.value) return;
+    this.value = value;
     this.log.info({ variable: this.name }, 'a secret has changed');
   }
 
@@ -64,11 +59,7 @@ export class SecretFile<Value> implements Secret<Value> {
   }
 }
 
-/**
- * The source of a secret.
- *
- * @param value at the start
- */
+/** @param value at the start */
 export function secretOf<Value extends string | undefined>(
   name: SecretName,
   value: Value,

@@ -3,14 +3,14 @@ import { headerList, httpUrl, integerWithin, oneOf, ratio } from './variable-par
 
 type Variables = Readonly<Record<string, Variable>>;
 
-/** Each has a variable of its own for traces. */
+/** Each also has a variable for traces alone. */
 const EXPORTER: Variables = {
   ENDPOINT: {
     parse: httpUrl,
     rule: 'an http or https URL without user, password and query, such as http://127.0.0.1:4318',
   },
   PROTOCOL: {
-    // Every receiver of OTLP over HTTP takes both. The service sends JSON.
+    // Every receiver of OTLP over HTTP accepts both. The service sends JSON.
     parse: oneOf(['http/json', 'http/protobuf']),
     rule: 'http/json, which the service sends, or http/protobuf; it cannot send grpc',
   },
@@ -25,7 +25,7 @@ const EXPORTER: Variables = {
   COMPRESSION: { parse: oneOf(['gzip', 'none']), rule: 'gzip or none' },
 };
 
-/** The exporter takes its defaults in place of what it cannot read, without a word. */
+/** The exporter silently uses its defaults in place of invalid values. */
 export const EXPORTER_VARIABLES: Variables = Object.fromEntries(
   Object.entries(EXPORTER).flatMap(([name, variable]) => [
     [`OTEL_EXPORTER_OTLP_${name}`, variable],
@@ -43,7 +43,7 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** The SDK would export empty batches without end if a batch has 0 spans, and log that traces are lost if it does not know the sampler. */
+/** The SDK would export empty batches without end if a batch has 0 spans, and lose traces with an unknown sampler. */
 export const SDK_VARIABLES: Variables = {
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: SPANS,
   OTEL_BSP_MAX_QUEUE_SIZE: SPANS,
@@ -56,7 +56,7 @@ export function isTelemetryDisabled(environment: Readonly<NodeJS.ProcessEnv>): b
   return environment['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true';
 }
 
-/** The mistakes in variables that the SDK reads by itself, as they are: without an endpoint, it reads none of its own. */
+/** The SDK reads these variables as they are, and none of its own without an endpoint. */
 export function telemetryMistakes(environment: Readonly<NodeJS.ProcessEnv>): string[] {
   if (isTelemetryDisabled(environment)) return [];
   const isSent =

@@ -1,13 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 
-/* Each parser returns the value of a variable, or `undefined` if the text breaks the rule. */
+/* Each parser returns the value of a variable, or `undefined` if the text is not valid. */
 
 export function text(raw: string): string | undefined {
   return raw.trim() === '' ? undefined : raw;
 }
 
-/** Printable ASCII. */
 export function printable(raw: string): string | undefined {
   return /^[ -~]+$/.test(raw) ? raw : undefined;
 }
@@ -22,14 +21,13 @@ export function boolean(raw: string): boolean | undefined {
   return raw === 'false' ? false : undefined;
 }
 
-export function integerWithin(least: number, most: number) {
+export function integerWithin(min: number, max: number) {
   return (raw: string): number | undefined => {
     const value = /^\d{1,10}$/.test(raw) ? Number(raw) : NaN;
-    return value >= least && value <= most ? value : undefined;
+    return value >= min && value <= max ? value : undefined;
   };
 }
 
-/** From 0 to 1. */
 export function ratio(raw: string): number | undefined {
   return /^(0(\.\d+)?|1(\.0+)?)$/.test(raw) ? Number(raw) : undefined;
 }
@@ -51,7 +49,7 @@ export function byteSize(raw: string): number | undefined {
   return bytes >= 1024 && bytes <= 100 * 1024 ** 2 ? bytes : undefined;
 }
 
-/** A number of days, from 1 to 3650, in milliseconds. */
+/** From 1 to 3650 days, in milliseconds. */
 export function days(raw: string): number | undefined {
   const [, number] = /^(\d{1,4})d$/.exec(raw) ?? [];
   const value = Number(number);
@@ -71,14 +69,14 @@ export function clientId(raw: string): string | undefined {
 }
 
 /**
- * Whether a text can be a scope that a service requires: the syntax of RFC 6749, section 3.3, with a colon, as all scopes of services
- * have, and without commas, because lists that are separated by commas are a usual mistake.
+ * Whether a service can require the text as a scope: the syntax of RFC 6749, section 3.3, with a colon, and without
+ * commas, because lists separated by commas are a usual mistake.
  */
 export function isRequirableScope(raw: string): boolean {
   return /^[!#-+\--[\]-~]+$/.test(raw) && /.:./.test(raw);
 }
 
-/** Scopes separated by spaces. No scope can have the name `none`. */
+/** No scope can have the name `none`. */
 export function scopes(raw: string): readonly string[] | undefined {
   const list = raw.split(/\s+/).filter((scope) => scope !== '');
   if (list.length === 1 && list[0] === 'none') return [];
@@ -112,13 +110,13 @@ export function origins(raw: string): readonly string[] | undefined {
 /** Schemes whose pages have no origin that a browser sends: it sends `null` (HTML, "Origin"; URL, section 4.7). */
 const OPAQUE = new Set(['about:', 'blob:', 'data:', 'file:', 'javascript:']);
 
-/** What apps send whose pages are files, or resources of the program: Cordova, and Qt. Schemes of others have a host. */
+/** Origins of apps whose pages are files, or resources of the program: Cordova, and Qt. Schemes of others have a host. */
 const WITHOUT_HOST = new Set(['file://', 'qrc://']);
 
 /**
- * Whether a text is an origin as browsers send it: scheme, host and, if it is not the usual one, port (RFC 6454, section 6.2). Apps and
- * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know, and whose hosts can have
- * upper-case letters (Safari's extensions).
+ * Whether a text is an origin as browsers send it: scheme, host and an unusual port (RFC 6454, section 6.2). Apps and
+ * extensions have schemes of their own, such as `capacitor://localhost`, whose origins `URL` does not know, and whose
+ * hosts can have upper-case letters (Safari's extensions).
  */
 function isOrigin(raw: string): boolean {
   if (WITHOUT_HOST.has(raw)) return true;
@@ -129,7 +127,7 @@ function isOrigin(raw: string): boolean {
   return /^[\w.~[\]:-]+$/.test(url.host) && `${url.protocol}//${url.host}` === raw;
 }
 
-/** A number of proxies or a list of trusted proxies, for Express's setting `trust proxy`. */
+/** For Express's setting `trust proxy`. */
 export function trustedProxies(raw: string): number | readonly string[] | undefined {
   const hops = integerWithin(0, 100)(raw);
   if (hops !== undefined) return hops;
@@ -163,17 +161,14 @@ export function httpUrl(raw: string): URL | undefined {
   return isHttp && !raw.includes('?') ? url : undefined;
 }
 
-/**
- * Header fields as pairs of names and values, percent-encoded (OpenTelemetry, "Specifying headers via environment
- * variables").
- */
+/** Pairs of names and values, percent-encoded (OpenTelemetry, "Specifying headers via environment variables"). */
 export function headerList(raw: string): readonly string[] | undefined {
   const list = listOf(raw);
   return list.length > 0 && list.every((entry) => isHeader(entry)) ? list : undefined;
 }
 
 function isHeader(entry: string): boolean {
-  // What follows a semicolon is metadata.
+  // Metadata follows a semicolon.
   const [, name, value] = /^([^=;]+)=([^;]*)/.exec(entry) ?? [];
   if (name === undefined || value === undefined) return false;
   try {
@@ -195,8 +190,8 @@ export function isEncoded(raw: string): boolean {
 }
 
 /**
- * A URL without user, password and fragment. `URL` leaves out tabs and line ends, and takes a backslash for a slash; who
- * compares the text, or sends it on, would not.
+ * A URL without user, password and fragment. `URL` leaves out tabs and line ends, and reads a backslash as a slash,
+ * unlike a comparison or a receiver of the text.
  */
 function parseUrl(raw: string): URL | undefined {
   const url = URL.canParse(raw) && !/[\s\\]/.test(raw) ? new URL(raw) : undefined;

@@ -31,7 +31,7 @@ const STATIC_TOKEN = {
   rule: '32 or more of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)',
 };
 
-/** Every variable of the service. `.env.example` and docs/configuration.md list them, too. */
+/** `.env.example` and docs/configuration.md list them, too. */
 export const VARIABLES = {
   HOST,
   PORT: { ...PORT, fallback: '3000' },
@@ -58,7 +58,7 @@ export const VARIABLES = {
   DATABASE_SERVICE_PASSWORD_FILE: FILE,
   AUTH_TOKEN: STATIC_TOKEN,
   AUTH_TOKEN_FILE: FILE,
-  // After AUTH_TOKEN, because the files are read in this order: see StaticTokens.
+  // After AUTH_TOKEN: StaticTokens needs the files to be read in this order.
   AUTH_TOKEN_PREVIOUS: STATIC_TOKEN,
   AUTH_TOKEN_PREVIOUS_FILE: FILE,
   AUTH_ISSUED_TOKENS: { parse: boolean, rule: 'true or false', fallback: 'true' },

@@ -1,14 +1,14 @@
 /**
- * Keys of the advisory locks of a whole database (PostgreSQL manual, chapter 13.3.5). They are all here, because whoever
- * takes the key of another waits for it, but 7_526_841_014, which `@resource-service/local` has. Any other number works for a new lock; a key that a release has used keeps its
- * meaning, because instances of two releases run side by side. Functions of a table use keys whose upper 32 bits are
- * its object id, 16384 or more. Those of the keys here are 1.
+ * Keys of the advisory locks of a whole database (PostgreSQL manual, chapter 13.3.5), all in one place, because two
+ * users of one key wait for each other. `@resource-service/local` has 7_526_841_014. Any other number works for a new
+ * lock; a key that a release has used keeps its meaning, because instances of two releases run side by side.
+ * Functions of a table use keys whose upper 32 bits are its object id, 16384 or more; here, these bits are 1.
  */
 export const ADVISORY_LOCKS = {
-  /** The instance that migrates holds it. */
+  /** Held by the instance that migrates. */
   migrations: 7_526_841_013,
-  /** The replica that cleans an index of searches holds it. */
+  /** Held by the replica that cleans an index of searches. */
   searchIndex: 7_526_841_015,
-  /** Whoever issues a token holds it, so that no two exceed a limit together. */
+  /** For issuing a token, so that two together do not exceed a limit. */
   tokenIssuance: 7_526_841_017,
 } as const;

@@ -16,13 +16,13 @@ import type { Halving } from './halving.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 
-/** Concurrent groups. While PostgreSQL flushes a group to disk, the next group is sent. */
+/** While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
 
 /** Further groups that are halved because of locked rows. */
 const MAX_ASIDE = 2;
 
-/** Limits of a group. Characters are limited as well, because a row can be as long as a body. */
+/** Characters are limited as well, because a row can be as long as a body. */
 export const MAX_GROUP = { rows: 500, characters: 1_000_000 };
 
 /**
@@ -31,26 +31,25 @@ export const MAX_GROUP = { rows: 500, characters: 1_000_000 };
  */
 const PACE = { fast: 1_000, slow: 2_000 };
 
-/** Limits of the queue. */
 export const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item, or of rows that it reads. */
   readonly lengthOf: (item: Item) => number;
-  /** Most items of a group; 500 by default. */
+  /** 500 by default. */
   readonly maxRows?: number;
   /** The greatest sum of lengths of a group, unless its first item is longer; 1,000,000 by default. */
   readonly maxLength?: number;
-  /** Items with the same key need the same row. By default, each item needs one of its own. */
+  /** Items with one key need one row. By default, each item needs one of its own. */
   readonly keyOf?: (item: Item) => unknown;
   /**
-   * Performs a group, and returns one result for each item.
+   * Returns one result for each item.
    *
-   * @param isRetry whether the database has refused a larger group with these items
+   * @param isRetry whether the database has rejected a larger group with these items
    */
   readonly perform: (items: readonly Item[], isRetry: boolean) => Promise<readonly Result[]>;
   readonly tracer: Tracer;
-  /** `reply` is also the longest time of an item in total: its waits have timeouts of their own, which add up. */
+  /** `reply` also limits the total time of an item, whose waits have timeouts of their own. */
   readonly limits?: DatabaseLimits;
 }
 
@@ -58,19 +57,18 @@ interface Waiting<Item, Result> {
   readonly item: Item;
   readonly characters: number;
   readonly begun: number;
-  /** Refuses the item in time. */
   timer: NodeJS.Timeout;
   /** The span of the request, if tracing is on. */
   readonly spans: readonly Span[];
   resolve(result: Result): void;
-  reject(failure: unknown): void;
+  reject(error: unknown): void;
 }
 
 type Group<Item, Result> = readonly Waiting<Item, Result>[];
 
 /**
  * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
- * more than a row. There is no delay to fill a group: a single item is sent at once.
+ * more than a row. A single item is sent at once, without a delay to fill its group.
  */
 export class Batcher<Item, Result> {
   private waiting: Waiting<Item, Result>[] = [];
@@ -78,19 +76,18 @@ export class Batcher<Item, Result> {
   private running = 0;
   private aside = 0;
   private readonly limits: DatabaseLimits;
-  private readonly mostRows: number;
+  private readonly rowLimit: number;
   private maxRows: number;
   private nextSend: NodeJS.Immediate | undefined;
   /** Items have timed out in the queue or on a lock of the whole table, and no group has succeeded since. */
-  private stuck = false;
+  private hasTimedOut = false;
 
   constructor(private readonly options: BatcherOptions<Item, Result>) {
     this.limits = options.limits ?? DATABASE_LIMITS;
-    this.mostRows = options.maxRows ?? MAX_GROUP.rows;
-    this.maxRows = Math.min(FIRST_ROWS, this.mostRows);
+    this.rowLimit = options.maxRows ?? MAX_GROUP.rows;
+    this.maxRows = Math.min(FIRST_ROWS, this.rowLimit);
   }
 
-  /** The length of the queue, and its limits. */
   get queue() {
     return {
       rows: this.waiting.length,
@@ -104,7 +101,7 @@ export class Batcher<Item, Result> {
    * Resolves when the transaction of the item is committed.
    *
    * @param begun when its time began, as of `performance.now()`
-   * @throws ServiceException `overloaded`. As after any other failure, the item may have been performed
+   * @throws ServiceException `overloaded`. As after any other error, the item may have been performed
    * @throws GroupLockedError
    * @throws TypeError if its length is not a size
    */
@@ -120,7 +117,7 @@ export class Batcher<Item, Result> {
         characters,
         begun,
         timer: setTimeout(
-          () => this.refuseWaiting(entry),
+          () => this.rejectWaiting(entry),
           Math.min(this.limits.queue, begun + this.limits.reply - performance.now()),
         ).unref(),
         spans: this.options.tracer.served(),
@@ -139,7 +136,7 @@ export class Batcher<Item, Result> {
 
   private hasRoom(characters: number): boolean {
     // After a group has failed, a new group tries again.
-    if (this.stuck && this.running === MAX_RUNNING) return false;
+    if (this.hasTimedOut && this.running === MAX_RUNNING) return false;
     return (
       this.waiting.length === 0 ||
       (this.waiting.length < MAX_WAITING.rows &&
@@ -157,17 +154,17 @@ export class Batcher<Item, Result> {
   private async send(group: Group<Item, Result>): Promise<void> {
     const start = performance.now();
     const halving = beginHalving(this.limits.halving);
-    const failure = await this.commit(group, halving);
+    const error = await this.commit(group, halving);
     for (const { timer } of group) clearTimeout(timer);
     if (halving.isAside) this.aside -= 1;
     else this.running -= 1;
     // Others would only wait for the lock of the table as well.
-    if (isTableLocked(failure)) this.stuck = true;
-    else if (failure === undefined) this.stuck = false;
+    if (isTableLocked(error)) this.hasTimedOut = true;
+    else if (error === undefined) this.hasTimedOut = false;
     if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // The wait for a connection, or for other transactions, does not depend on the rows.
-    else if (!isPoolExhausted(failure) && !isConflict(failure)) {
-      this.adapt(group.length, performance.now() - start, failure === undefined);
+    else if (!isPoolExhausted(error) && !isConflict(error)) {
+      this.adapt(group.length, performance.now() - start, error === undefined);
     }
     this.sendNext();
   }
@@ -178,11 +175,10 @@ export class Batcher<Item, Result> {
       // The duration of a small group says little about larger groups, so the size shrinks only to half of that.
       this.maxRows = Math.max(1, Math.min(this.maxRows, Math.max(rows, FIRST_ROWS)) >> 1);
     } else if (isStored && milliseconds < PACE.fast && rows >= this.maxRows) {
-      this.maxRows = Math.min(this.mostRows, rows * 2);
+      this.maxRows = Math.min(this.rowLimit, rows * 2);
     }
   }
 
-  /** Removes the oldest items from the queue, as many as fit into a group. */
   private nextGroup(): Group<Item, Result> {
     const { maxLength = MAX_GROUP.characters } = this.options;
     let characters = 0;
@@ -195,26 +191,26 @@ export class Batcher<Item, Result> {
     return group;
   }
 
-  /** Refuses an item that has waited in the queue for its time, or, if its group runs, after the rest of its whole time. */
-  private refuseWaiting(entry: Waiting<Item, Result>): void {
+  /** Rejects an item that has waited in the queue for its time. One whose group runs has the rest of its total time. */
+  private rejectWaiting(entry: Waiting<Item, Result>): void {
     const index = this.waiting.indexOf(entry);
     if (index === -1) {
-      const refuse = () => entry.reject(new ServiceException(ERRORS.databaseTooSlow));
-      entry.timer = setTimeout(refuse, entry.begun + this.limits.reply - performance.now()).unref();
+      const reject = () => entry.reject(new ServiceException(ERRORS.databaseTooSlow));
+      entry.timer = setTimeout(reject, entry.begun + this.limits.reply - performance.now()).unref();
       return;
     }
     this.waiting.splice(index, 1);
     this.waitingCharacters.subtract(entry.characters);
     entry.reject(new ServiceException(ERRORS.overloaded));
     // Further items would only time out as well.
-    this.stuck = true;
+    this.hasTimedOut = true;
   }
 
   /**
-   * Performs a group, and settles its items. If some of its rows can have caused the failure, both halves of the group
+   * Performs a group, and settles its items. If some of its rows can have caused the error, both halves of the group
    * are retried.
    *
-   * @returns `undefined` if the group succeeded or single rows were refused; otherwise the failure that ended it
+   * @returns `undefined` if the group succeeded or single rows were rejected; otherwise the error that ended it
    */
   private async commit(group: Group<Item, Result>, halving: Halving): Promise<unknown> {
     const { tracer, perform } = this.options;
@@ -227,26 +223,26 @@ export class Batcher<Item, Result> {
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
       halving.failuresInARow = 0;
       return undefined;
-    } catch (failure) {
-      // The driver can fail to write a value, or to read it: then, too, the database serves others.
-      const isOfRow = !isOutage(failure) && !isOfStatement(failure);
-      const mayBeOfRow = isOfRow || canBePartial(failure, halving);
+    } catch (error) {
+      // The driver can fail to write or read a value, while the database serves others.
+      const isOfRow = !isOutage(error) && !isOfStatement(error);
+      const mayBeOfRow = isOfRow || canBePartial(error, halving);
       const canHalve = group.length > 1 && (isOfRow || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
-        refuseAll(group, canHalve ? failureOfGroup(failure) : failure);
-        return mayBeOfRow ? undefined : failure;
+        rejectAll(group, canHalve ? errorOfGroup(error) : error);
+        return mayBeOfRow ? undefined : error;
       }
     }
     this.stepAside(halving);
     const [first, second] = this.halves(group);
-    const failure = await this.commit(first, halving);
-    if (failure === undefined) return this.commit(second, halving);
-    // The second half would only wait for the same failure.
-    refuseAll(second, failureOfGroup(failure));
-    return failure;
+    const error = await this.commit(first, halving);
+    if (error === undefined) return this.commit(second, halving);
+    // The second half would only run into the error as well.
+    rejectAll(second, errorOfGroup(error));
+    return error;
   }
 
-  /** Its statements wait for one locked row after the other. The queue need not wait for all of them. */
+  /** Its statements wait for one locked row after the other, so the queue does not wait for all of them. */
   private stepAside(halving: Halving): void {
     if (!halving.isLocked || halving.isAside || this.aside === MAX_ASIDE) return;
     halving.isAside = true;
@@ -255,7 +251,7 @@ export class Batcher<Item, Result> {
     this.sendNext();
   }
 
-  /** Keeps items with the same key together, as far as there are others. */
+  /** Keeps items with one key together, as far as there are others. */
   private halves(group: Group<Item, Result>): readonly [Group<Item, Result>, Group<Item, Result>] {
     const keys = [...this.keysOf(group)];
     if (keys.length === 1) {
@@ -276,21 +272,20 @@ export class Batcher<Item, Result> {
   }
 }
 
-function refuseAll(group: Group<unknown, never>, failure: unknown): void {
-  for (const entry of group) entry.reject(failure);
+function rejectAll(group: Group<unknown, never>, error: unknown): void {
+  for (const entry of group) entry.reject(error);
 }
 
-/** The failure of items that have not been performed without others. */
-function failureOfGroup(failure: unknown): unknown {
-  return failure instanceof RowLockedError ? new GroupLockedError() : failure;
+/** The error of items that have not been performed without others. */
+function errorOfGroup(error: unknown): unknown {
+  return error instanceof RowLockedError ? new GroupLockedError() : error;
 }
 
-/** Whether all rows waited for the same lock. */
-function isTableLocked(failure: unknown): boolean {
-  const isLocked = failure instanceof ServiceException && failure.kind === ERRORS.rowLocked;
-  return isLocked && !(failure instanceof RefusedStatementError && failure.canBePartial);
+function isTableLocked(error: unknown): boolean {
+  const isLocked = error instanceof ServiceException && error.kind === ERRORS.rowLocked;
+  return isLocked && !(error instanceof RefusedStatementError && error.canBePartial);
 }
 
-function isPoolExhausted(failure: unknown): boolean {
-  return failure instanceof ServiceException && failure.kind === ERRORS.poolExhausted;
+function isPoolExhausted(error: unknown): boolean {
+  return error instanceof ServiceException && error.kind === ERRORS.poolExhausted;
 }

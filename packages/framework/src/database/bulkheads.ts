@@ -9,10 +9,10 @@ import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { Semaphore } from './semaphore.js';
 
-/** Connections that only creates and look-ups use: the creates and look-ups of all resources. */
+/** Connections for the creates and look-ups of all resources only. */
 export const RESERVED = 2;
 
-/** Parts of the connections that each kind of task may use at once. */
+/** Shares of the connections that each kind of task may use at once. */
 export const SHARES = {
   lists: 0.3,
   searches: 0.2,
@@ -23,14 +23,14 @@ export const SHARES = {
 } as const;
 
 /**
- * How long a statement waits for a lock at first, in milliseconds: for a few commits. If it is held for longer, its transaction is
- * rolled back, and waits where nobody waits who does not need the lock.
+ * The first wait of a statement for a lock, in milliseconds: for a few commits. After a longer one, its transaction
+ * is rolled back and repeated among others that wait for rows.
  */
 export const SOON = 100;
 
 /**
- * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their groups
- * find a free connection whatever the others do, unless the pool has only one or two.
+ * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their
+ * groups always find a free connection, unless the pool has only one or two.
  */
 @Injectable()
 export class Bulkheads {
@@ -39,13 +39,13 @@ export class Bulkheads {
   readonly exports: Semaphore;
   /** Changes of single rows, and creates whose ids the database makes. */
   readonly updates: Semaphore;
-  /** Transactions of the service itself. */
+  /** The service's own transactions. */
   readonly transactions: Semaphore;
   /** Transactions that TypeORM begins, which cannot be repeated. */
   readonly unrepeatable: Semaphore;
-  /** Statements of the service itself that are no part of a transaction. */
+  /** The service's own statements outside of transactions. */
   readonly statements: Semaphore;
-  /** All that waits for rows which other transactions hold, and can be repeated. */
+  /** Tasks that wait for rows which other transactions hold, and can be repeated. */
   readonly locked: Semaphore;
 
   private readonly all: Semaphore;
@@ -58,8 +58,8 @@ export class Bulkheads {
     private readonly limits: DatabaseLimits = DATABASE_LIMITS,
   ) {
     this.poolMax = database.poolMax;
-    const most = Math.max(1, this.poolMax - RESERVED);
-    this.all = new Semaphore(most, ERRORS.poolExhausted, undefined, limits.slot);
+    const count = Math.max(1, this.poolMax - RESERVED);
+    this.all = new Semaphore(count, ERRORS.poolExhausted, undefined, limits.slot);
     this.lists = this.share(SHARES.lists, ERRORS.tooManyLists);
     this.searches = this.share(SHARES.searches, ERRORS.tooManySearches);
     this.exports = this.share(SHARES.exports, ERRORS.tooManyExports);
@@ -71,22 +71,21 @@ export class Bulkheads {
   }
 
   /**
-   * Connections for another kind of tasks.
-   *
    * @param part of the pool
-   * @param failure when a task finds no connection in time
+   * @param error when a task finds no connection in time
    */
-  share(part: number, failure: ErrorKind): Semaphore {
-    const most = Math.max(1, Math.floor(this.poolMax * part));
-    return new Semaphore(most, failure, this.all, this.limits.slot);
+  share(part: number, error: ErrorKind): Semaphore {
+    const count = Math.max(1, Math.floor(this.poolMax * part));
+    return new Semaphore(count, error, this.all, this.limits.slot);
   }
 
   /**
-   * Does what a service itself wants of the database. If another transaction holds a row that it needs, it is repeated where nobody
-   * waits who does not need such a row. Inside of a transaction, it does not wait for slots, which other transactions could hold
-   * that wait for slots as well.
+   * Runs the service's own task. If another transaction holds a row that it needs, it is repeated among others that
+   * wait for rows. Inside of a transaction, it does not wait for slots, which other transactions could hold while
+   * they wait for slots as well.
    *
-   * @param attempt throws RowLockedError if a statement has waited for a lock for so many milliseconds; by default as long as others do
+   * @param attempt throws RowLockedError if a statement has waited for a lock for so many milliseconds; by default as
+   *   long as others do
    */
   async apart<Result>(
     free: Semaphore,

@@ -9,17 +9,17 @@ import { isOutage, isPermanent, NoPrimaryError, StandbyError } from './database-
 import { describeFailure } from '../observability/describe-failure.js';
 import { hostOf } from './connections/find-primary.js';
 
-/** Timeouts of the start, in milliseconds. */
+/** In milliseconds. */
 export const STARTUP_LIMITS = {
-  /** The database must accept connections, and another process must have migrated it, within this time. */
+  /** Until the database accepts connections, and another process has migrated it. */
   wait: 30_000,
   /** Between two attempts. */
   retry: 500,
-  /** The longest wait for an instance that is migrating without a sign of life, and for locks that a migration needs. */
+  /** For an instance that is migrating without a sign of life, and for locks that a migration needs. */
   migrationLock: 60_000,
   /** Between two signs of life of the instance that is migrating. */
   beat: 5_000,
-  /** A migration waits this long for a lock on a table. Requests wait behind it. */
+  /** The wait of a migration for a lock on a table. Requests wait behind it. */
   tableLock: 500,
 } as const;
 
@@ -27,7 +27,6 @@ export type StartupLimits = Readonly<Record<keyof typeof STARTUP_LIMITS, number>
 
 export interface StartWait {
   readonly log: Logger;
-  /** Aborts the wait. */
   readonly signal: AbortSignal;
   readonly limits?: StartupLimits;
   /** Called at each attempt with the reason of the wait. */
@@ -35,7 +34,7 @@ export interface StartWait {
 }
 
 /**
- * Connects to the database, and retries for a limited time if the server is not up yet.
+ * Retries for a limited time if the server is not up yet.
  *
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait
@@ -94,18 +93,18 @@ function timeout(error: unknown, server: string, seconds: number): string {
 }
 
 /**
- * What PgBouncer refuses for good: a login, a database, a setting in the startup packet, or, in statement mode, every
- * transaction. All its failures have the SQLSTATE 08P01. Most pass: it waits for its server, or for a connection.
+ * What PgBouncer always rejects: a login, a database, a setting in the startup packet, or, in statement mode, every
+ * transaction. All its errors have the SQLSTATE 08P01, and most pass: it waits for its server, or for a connection.
  */
-const REFUSED_BY_POOLER =
+const REJECTED_BY_POOLER =
   /^(no such |unsupported |SSL required|transaction blocks not allowed)|(authentication failed|rejected)$/;
 
-/** Whether a retry can succeed. Wrong credentials or TLS settings are permanent. */
+/** Wrong credentials or TLS settings are permanent. */
 function isTransient(error: unknown): boolean {
-  if (error instanceof NoPrimaryError) return [...error.failures.values()].some(isTransient);
+  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isTransient);
   if (!isOutage(error) || isPermanent(error)) return false;
   if (error instanceof DatabaseError) {
-    return error.code !== '08P01' || !REFUSED_BY_POOLER.test(error.message);
+    return error.code !== '08P01' || !REJECTED_BY_POOLER.test(error.message);
   }
   if (error.message === 'The server does not support SSL connections') return false;
   // System errors, such as ECONNREFUSED, are transient. TLS errors, such as `ERR_SSL_…` and `CERT_HAS_EXPIRED`, are not.
@@ -124,8 +123,8 @@ async function requireUtf8(dataSource: DataSource, server: string): Promise<void
 }
 
 /**
- * Checks that the tables have a place, in words that name a way out. Only for who creates them: a role of the service may
- * get its privileges on the schema later, from who migrates.
+ * Checks that tables can be created. Only for a role that creates them: a role of the service may get its privileges
+ * on the schema later.
  *
  * @throws StartupError
  */

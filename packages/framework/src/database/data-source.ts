@@ -16,7 +16,7 @@ import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import type { Privilege } from './migrations/grants.js';
 
-/** TypeORM prints some failures even with `logging: false`. The code that handles them reports them. */
+/** TypeORM prints some errors even with `logging: false`. The code that handles them reports them. */
 class SilentLogger extends AbstractLogger {
   protected override writeLog(): void {}
 }
@@ -28,13 +28,12 @@ export interface DatabaseSettings {
   readonly limits?: DatabaseLimits | undefined;
 }
 
-/** The tables of the database. */
 export interface DatabaseSchema {
   /** Classes with `@Entity()`. */
   readonly entities: readonly Function[];
   /** Applied in the order of their timestamps. */
   readonly migrations: readonly (new () => MigrationInterface)[];
-  /** The privileges of the service's role on the tables of these entities, by default SELECT, INSERT, UPDATE and DELETE. */
+  /** Of the service's role on the tables of these entities, by default SELECT, INSERT, UPDATE and DELETE. */
   readonly privileges?: ReadonlyMap<Function | string, readonly Privilege[]>;
   /** Functions of SQL that the service calls, such as `move_tools()`. */
   readonly functions?: readonly string[];
@@ -72,7 +71,7 @@ export function dataSourceOptions(
   } as const satisfies DataSourceOptions;
 }
 
-/** The names of the tables that are in the first schema of the search path. */
+/** Without tables that have a schema of their own. */
 export function tableNames(entities: readonly Function[]): readonly string[] {
   const naming = new DefaultNamingStrategy();
   return getMetadataArgsStorage()
@@ -95,14 +94,14 @@ export function limitsOf({ options }: DataSource): DatabaseLimits {
 }
 
 /**
- * A DataSource, not connected yet, that throws the failures of the driver and of the pool as they are. TypeORM would
- * wrap each in an error that contains the statement.
+ * A DataSource, not connected yet, that throws the errors of the driver and of the pool unchanged. TypeORM would wrap
+ * each in an error that contains the statement.
  */
 export function dataSourceOf(options: DataSourceOptions): DataSource {
   const dataSource = new DataSource(options);
   const { driver } = dataSource;
   const create = driver.createQueryRunner.bind(driver);
-  driver.createQueryRunner = (mode) => passFailuresOn(create(mode) as PostgresQueryRunner);
+  driver.createQueryRunner = (mode) => passErrorsOn(create(mode) as PostgresQueryRunner);
   return dataSource;
 }
 
@@ -113,11 +112,11 @@ export function tableOf({ driver }: DataSource, { tablePath }: EntityMetadata): 
 }
 
 interface PostgresQueryRunner extends QueryRunner {
-  /** Private in TypeORM. Called with a failure when the connection breaks while no statement runs. */
-  releasePostgresConnection(failure?: Error): Promise<void>;
+  /** Private in TypeORM. Called with an error when the connection breaks while no statement runs. */
+  releasePostgresConnection(error?: Error): Promise<void>;
 }
 
-function passFailuresOn(runner: PostgresQueryRunner): QueryRunner {
+function passErrorsOn(runner: PostgresQueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parts: unknown[]) => Promise<never>;
   runner.query = async (...parts: unknown[]) => {
     try {
@@ -127,10 +126,10 @@ function passFailuresOn(runner: PostgresQueryRunner): QueryRunner {
     }
   };
   // A broken connection stays with its user until the release, so that the next statement fails like any other on a
-  // broken connection. TypeORM would answer that the runner is released already, as if the service had a bug.
+  // broken connection. TypeORM would say that the runner is released already, as if the service had a bug.
   const release = runner.releasePostgresConnection.bind(runner);
-  runner.releasePostgresConnection = async (failure) => {
-    if (failure === undefined) await release();
+  runner.releasePostgresConnection = async (error) => {
+    if (error === undefined) await release();
   };
   return runner;
 }

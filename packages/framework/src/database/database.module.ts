@@ -57,7 +57,6 @@ export class DatabaseModule {
     bulkheads: Bulkheads,
   ) {
     waitApart(dataSource, bulkheads);
-    // The process has a single pool.
     const pool = { db_client_connection_pool_name: identity.name };
     const use = () => poolOf(dataSource)?.use ?? NO_POOL;
     const name = 'db_client_connection';
@@ -93,7 +92,7 @@ function optionsOf(
   const url = secretOf('DATABASE_URL', database.url, config, logger);
   return {
     ...dataSourceOptions({ identity, url, poolMax, limits }, schema, { logger, metrics, tracer }),
-    // The start connects with a timeout, while the health port already answers (connect.ts).
+    // The start connects with a timeout, while the health port already responds (connect.ts).
     manualInitialization: true,
   };
 }

@@ -5,12 +5,12 @@ import { RefusedStatementError } from './database-failure.js';
 export const FIRST_ROWS = 32;
 
 /**
- * Limits of halving a group that the database refuses, possibly because of only some of its rows. If it refuses all rows,
- * the failures in a row soon end the attempt. The statements are enough for each row of a group of {@link FIRST_ROWS}.
+ * Limits of halving a group that the database rejects, possibly because of only some of its rows. If it rejects all
+ * rows, the errors in a row soon end the attempt. The statements are enough for each row of a group of {@link
+ * FIRST_ROWS}.
  */
 export const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16 };
 
-/** What a group has cost so far. */
 export type Halving = ReturnType<typeof beginHalving>;
 
 /** @param milliseconds after which no more halves are tried */
@@ -22,18 +22,18 @@ export function beginHalving(milliseconds: number) {
     failuresInARow: 0,
     /** Whether rows are locked by another transaction. */
     isLocked: false,
-    /** Whether the database has refused rows and may store others. */
+    /** Whether the database has rejected rows and may store others. */
     isPartial: false,
-    /** Whether other groups take its place among those that run. */
+    /** Whether another group runs in its place. */
     isAside: false,
   };
 }
 
 /** Whether the database may store other rows of a group, and the group has not reached its limits. */
-export function canBePartial(failure: unknown, halving: Halving): boolean {
-  if (!(failure instanceof RefusedStatementError && failure.canBePartial)) return false;
+export function canBePartial(error: unknown, halving: Halving): boolean {
+  if (!(error instanceof RefusedStatementError && error.canBePartial)) return false;
   halving.failuresInARow += 1;
-  if (failure.kind === ERRORS.rowLocked) {
+  if (error.kind === ERRORS.rowLocked) {
     // The whole group has waited for the lock. Its parts wait only shortly.
     if (!halving.isLocked) halving.since = performance.now();
     halving.isLocked = true;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Only what a service itself does in a transaction is in it, no request of a resource: with Node.js before 24, each promise of a
+ * Only the service's own transactions use it, no request of a resource: with Node.js before 24, each promise of a
  * process costs more once this was used.
  */
 const inside = new AsyncLocalStorage<true>();
@@ -11,7 +11,7 @@ export function insideTransaction<Result>(work: () => Result): Result {
   return inside.run(true, work);
 }
 
-/** Whether a transaction waits for its work, and holds a connection, until what runs here has ended. */
+/** Whether a transaction, which holds a connection, waits for the caller. */
 export function isInsideTransaction(): boolean {
   return inside.getStore() === true;
 }

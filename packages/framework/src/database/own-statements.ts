@@ -5,7 +5,7 @@ import { Bulkheads } from './bulkheads.js';
 import type { PoolClient } from './connections/pool-client.js';
 import { Statements } from './statements.js';
 
-/** The statements of a service itself, which can need any row. */
+/** The service's own statements, which can need any row. */
 @Injectable()
 export class OwnStatements extends Statements {
   constructor(

@@ -8,8 +8,7 @@ import { describeFailure } from '../observability/describe-failure.js';
 /** Between two rounds, and between two steps of a round, in milliseconds. */
 const INTERVALS = { round: 60_000, step: 100 } as const;
 
-/** Most rows of a statement. */
-const MOST = 2_000;
+const MAX_ROWS = 2_000;
 
 interface Pruned {
   readonly table: string;
@@ -19,7 +18,7 @@ interface Pruned {
 }
 
 export interface PruneOptions extends Pruned {
-  /** Removes old rows, and returns how many. Its last parameter is the most rows that it may remove. */
+  /** Removes old rows, and returns how many. Its last parameter is the maximum number of rows to remove. */
   readonly statement: Statement;
   readonly statements: Statements;
   readonly onPruned?: (rows: number) => void;
@@ -31,17 +30,17 @@ export function prune(
   signal: AbortSignal,
 ): Promise<void> {
   const step = async (): Promise<boolean> => {
-    const [row] = await statements.rows<[number]>({ text, values: [...values, MOST] });
+    const [row] = await statements.rows<[number]>({ text, values: [...values, MAX_ROWS] });
     const [removed] = row!;
     onPruned?.(removed);
-    return removed === MOST;
+    return removed === MAX_ROWS;
   };
   return pruneInSteps({ ...pruned, step }, signal);
 }
 
 /**
- * Takes steps while there is more to do, at once and then each minute, until the signal aborts. Logs a failure when it begins,
- * and not each minute that it lasts.
+ * Takes steps while there is more to do, at once and then each minute, until the signal aborts. Logs an error when it
+ * begins, and not each minute that it lasts.
  *
  * @param pruned its `step` returns whether there is more to do at once
  */
@@ -68,7 +67,7 @@ export async function pruneInSteps(
   }
 }
 
-/** The pool reports outages and overload. It does not report what PostgreSQL cancels because it takes too long. */
+/** The pool reports outages and overload, but not statements that PostgreSQL cancels because they take too long. */
 function isReported(error: unknown): boolean {
   return error instanceof ServiceException && error.kind !== ERRORS.databaseTooSlow;
 }

@@ -4,8 +4,8 @@ import { isConflict } from './database-failure.js';
 export const MAX_ATTEMPTS = 3;
 
 /**
- * Milliseconds after the first attempt until which another may begin. One that ends in a deadlock takes a second, because
- * PostgreSQL waits before it looks for a deadlock. Three of these end before the reply timeout of 6 s.
+ * Milliseconds after the first attempt until which another may begin. One that ends in a deadlock takes a second
+ * (`deadlock_timeout`), and three of these end before the reply timeout of 6 s.
  */
 export const LAST_BEGINS = 3_000;
 
@@ -13,8 +13,8 @@ export const LAST_BEGINS = 3_000;
 const MAX_PAUSE = 100;
 
 /**
- * Repeats a whole transaction that was rolled back because of concurrent ones. A COMMIT without an answer is not
- * repeated: only PostgreSQL itself can say that nothing has happened.
+ * Repeats a whole transaction that was rolled back because of concurrent ones. A COMMIT without a response is not
+ * repeated: only PostgreSQL can say that nothing has happened.
  *
  * @throws ServiceException `transaction-conflict` if the last attempt was rolled back as well
  */

@@ -3,8 +3,9 @@ import { RefusedStatementError, RowLockedError } from './database-failure.js';
 import { DATABASE_LIMITS } from './limits.js';
 
 /**
- * A condition that is true. From its evaluation until the end of the transaction, statements wait for locks only as long as
- * the parameter says, in milliseconds. PostgreSQL has locked the tables of the statement before, so for these it waits longer.
+ * A condition that is always true. From its evaluation until the end of the transaction, statements wait for locks
+ * for the milliseconds of the parameter. PostgreSQL has locked the tables of the statement before, so for these it
+ * waits longer.
  */
 export function rowWait(parameter: string): string {
   return `(SELECT set_config('lock_timeout', ${parameter}, true)) IS NOT NULL`;
@@ -13,7 +14,7 @@ export function rowWait(parameter: string): string {
 /**
  * Whether a statement with {@link rowWait} has failed because another transaction holds a row, as opposed to a table.
  *
- * @param took how long it took, in milliseconds
+ * @param took in milliseconds
  */
 export function isRowLocked(error: unknown, took: number): boolean {
   const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;

@@ -7,7 +7,6 @@ import { tableNeedsOf } from './table-needs.js';
 /** Injection token of the {@link DatabaseSchema} of all modules. */
 export const SCHEMA = Symbol('SCHEMA');
 
-/** Injection token of what a module adds to the schema. */
 const PART = Symbol('PART');
 
 @Module({})
@@ -17,7 +16,6 @@ export class SchemaModule {
     return { module: SchemaModule, global: true, providers: [schema], exports: [SCHEMA] };
   }
 
-  /** Adds tables to the database of the service. */
   static forFeature(part: DatabaseSchema): DynamicModule {
     return { module: SchemaModule, providers: [{ provide: PART, useValue: part }] };
   }

@@ -2,35 +2,28 @@ import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { DATABASE_LIMITS } from './limits.js';
 
-/** Most tasks that wait for a slot. */
 export const MAX_WAITING = 500;
 
-/** A counting semaphore: limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
+/** Limits how many tasks run at once, so that other tasks find free connections. The wait is bounded. */
 export class Semaphore {
   private taken = 0;
   /** In the order of their arrival. Each takes over a slot. */
   private readonly waiting = new Set<() => void>();
-  /** How many slots each holder has. */
   private readonly held = new Map<string, number>();
 
   /**
-   * @param count of the tasks that run at once
-   * @param failure when a task finds no slot in time
+   * @param error when a task finds no slot in time
    * @param shared slots of several kinds of tasks. Each task takes one of these as well
    * @param longestWait in milliseconds
    */
   constructor(
     private readonly count: number,
-    private readonly failure: ErrorKind,
+    private readonly error: ErrorKind,
     private readonly shared?: Semaphore,
     private readonly longestWait: number = DATABASE_LIMITS.slot,
   ) {}
 
-  /**
-   * Runs a task as soon as there is a slot. The wait is bounded.
-   *
-   * @throws ServiceException of the kind of these slots, or of the shared slots if others have taken those
-   */
+  /** @throws ServiceException of the kind of these slots, or of the shared slots if others have taken those */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.taken < this.count) this.taken += 1;
     else await this.takeOver();
@@ -44,14 +37,14 @@ export class Semaphore {
   /**
    * Takes a slot for a task that must not wait.
    *
-   * @param holder may have as many slots as are free: a single one half of all, two a third each, so that there is always
-   *   one for somebody else (the dynamic thresholds of Choudhury and Hahne, doi:10.1109/90.664262)
+   * @param holder may have as many slots as are free: a single one half of all, two a third each, so that there is
+   *   always one for another (the dynamic thresholds of Choudhury and Hahne, doi:10.1109/90.664262)
    * @returns gives the slot back
    * @throws ServiceException of the kind of these slots
    */
   take(holder?: string): () => void {
     const others = holder === undefined ? 0 : (this.held.get(holder) ?? 0);
-    if (this.taken + others >= this.count) throw new ServiceException(this.failure);
+    if (this.taken + others >= this.count) throw new ServiceException(this.error);
     this.taken += 1;
     if (holder !== undefined) this.held.set(holder, others + 1);
     return () => {
@@ -60,13 +53,12 @@ export class Semaphore {
     };
   }
 
-  /** Resolves when another task has handed over its slot. */
   private async takeOver(): Promise<void> {
-    if (this.waiting.size >= MAX_WAITING) throw new ServiceException(this.failure);
+    if (this.waiting.size >= MAX_WAITING) throw new ServiceException(this.error);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting.delete(start);
-        reject(new ServiceException(this.failure));
+        reject(new ServiceException(this.error));
       }, this.longestWait);
       const start = (): void => {
         clearTimeout(timer);

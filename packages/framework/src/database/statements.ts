@@ -10,28 +10,28 @@ import { limitsOf } from './data-source.js';
 import type { DatabaseLimits } from './limits.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 
-/** A statement with its values. A statement with a name is prepared, so each name must always have the same text. */
+/** A statement with a name is prepared, so each name must always have one text. */
 export type Statement = QueryConfig<unknown[]>;
 
-/** A statement without values that is prepared under a name of its own: the name depends on nothing but the text. */
+/** A statement without values that is prepared under a name which depends on nothing but the text. */
 export function prepared(text: string): { readonly name: string; readonly text: string } {
   return { name: createHash('sha256').update(text).digest('base64url'), text };
 }
 
 /**
- * A parameter that is an array, in a form in which PostgreSQL does not count its elements before it plans. Otherwise it would plan a
- * prepared statement with few elements anew at each execution, for longer than it reads them: a plan for any array is estimated
- * with ten elements, and seems to cost more (manual, `PREPARE`, notes).
+ * A parameter that is an array, in a form in which PostgreSQL does not count its elements before it plans. Otherwise
+ * it would plan a prepared statement with few elements anew at each execution, for longer than it reads them: a plan
+ * for any array is estimated with ten elements, and seems to cost more (manual, `PREPARE`, notes).
  */
 export function uncounted(parameter: string, type: string): string {
   return `(SELECT ${parameter}::${type}[])`;
 }
 
 /**
- * PostgreSQL keeps the plan of a prepared statement until the statistics of the table change (manual, `PREPARE`): after an
- * import into an empty table, it reads the whole table for each page, until autovacuum analyzes it. So a read that takes more
- * milliseconds than this may have such a plan, and is prepared again. A read from a distant server takes as long, whatever its
- * plan is, so this is done only now and then.
+ * Milliseconds after which a read may have an old plan, and is prepared again: PostgreSQL keeps the plan of a
+ * prepared statement until the statistics of the table change (manual, `PREPARE`), so after an import into an empty
+ * table it reads the whole table for each page, until autovacuum analyzes it. A read from a distant server always
+ * takes as long, so this is done only now and then.
  */
 const SLOW_READ = 20;
 
@@ -41,7 +41,7 @@ export class Statements {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
   /**
-   * Runs a statement in a separate transaction. Repeats it if it is in conflict with concurrent transactions.
+   * Runs a statement in a separate transaction. Repeats it after a conflict with concurrent transactions.
    *
    * @param onCitus the statement for a database that is distributed with Citus
    * @throws ServiceException `database-unavailable`, `pool-exhausted` if all connections are in use, and others
@@ -58,26 +58,21 @@ export class Statements {
     return limitsOf(this.dataSource);
   }
 
-  /** Whether the database is distributed with Citus. */
   get isDistributed(): boolean {
     return poolOf(this.dataSource)?.hasCitus === true;
   }
 
-  /**
-   * Reads rows as arrays of text, without an object for each row. Otherwise like {@link run}.
-   *
-   * @throws ServiceException like {@link run}
-   */
+  /** Like {@link run}, but reads rows as arrays of text, without an object for each row. */
   rows<Row extends readonly unknown[]>(statement: Statement): Promise<readonly Row[]> {
     return repeatAfterConflict(() => this.lend((client) => read<Row>(client, statement)));
   }
 
   /**
    * Statements in the transaction of a manager. A conflict ends the transaction, which is repeated as a whole. Each
-   * statement fails if the manager has no transaction, or has none any more.
+   * statement fails if the manager has no transaction, or no longer.
    */
   in(manager: EntityManager): Pick<Statements, 'run' | 'rows'> {
-    // At each statement: after the transaction, the connection belongs to somebody else.
+    // At each statement: after the transaction, the connection belongs to another user.
     const connection = (): Promise<PoolClient> => requireTransaction(manager).connect();
     return {
       run: async (statement, onCitus) => send(await connection(), statement, onCitus),
@@ -97,8 +92,8 @@ export class Statements {
 }
 
 /**
- * The session of a transaction that has begun and has not ended. Without this check, statements that were meant to be part
- * of a transaction would be committed one by one.
+ * The session of a running transaction. Without this check, statements that were meant to be part of a transaction
+ * would be committed one by one.
  *
  * @throws Error if the manager has none
  */
@@ -122,7 +117,7 @@ async function read<Row extends readonly unknown[]>(
   statement: Statement,
 ): Promise<readonly Row[]> {
   const { name } = statement;
-  // What is prepared only now has no plan that could be old.
+  // A statement that is prepared only now cannot have an old plan.
   const isPrepared = name !== undefined && client.hasPrepared(name);
   const start = performance.now();
   const { rows } = await client.query<Row & QueryResultRow>({ ...statement, rowMode: 'array' });

@@ -14,7 +14,7 @@ import { requireTransaction } from './statements.js';
 /** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
 export class Transactions {
-  /** A manager of its own: the transactions of the others wait for slots (typeorm-waits.ts). */
+  /** The transactions of other managers wait for slots (typeorm-waits.ts). */
   private readonly manager: EntityManager;
 
   constructor(
@@ -25,13 +25,14 @@ export class Transactions {
   }
 
   /**
-   * Commits what `work` does as a whole, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
-   * because of concurrent transactions. So `work` can run more than once, and must have no effects outside of the
-   * database. It must be short, because it holds locks and a connection.
+   * Commits all that `work` does, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
+   * because of concurrent transactions, so `work` must have no effects outside of the database. It must be short,
+   * because it holds locks and a connection.
    *
    * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
    * @param outer of a transaction that has begun: `work` becomes part of it
-   * @throws ServiceException `too-many-changes`, `row-locked`, `transaction-conflict`, or as after any failure of the database
+   * @throws ServiceException `too-many-changes`, `row-locked`, `transaction-conflict`, or as after any error of the
+   *   database
    * @throws Error if `outer` has no transaction
    */
   async run<Result>(
@@ -70,8 +71,8 @@ export class Transactions {
   }
 
   /**
-   * Once PostgreSQL has ended a wait for a lock because of the limit, nothing is committed, whatever `work` makes of the failure:
-   * it may wrap it, or go on after a savepoint.
+   * Once PostgreSQL has ended a wait for a lock because of the limit, nothing is committed, even if `work` wraps the
+   * error or goes on after a savepoint.
    */
   private async attempt<Result>(
     work: (manager: EntityManager) => Promise<Result>,

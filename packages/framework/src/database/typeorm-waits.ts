@@ -9,7 +9,7 @@ const BEGIN = ['transaction', 'save', 'remove', 'softRemove', 'recover'] as cons
 
 type Method = (...parts: unknown[]) => Promise<never>;
 
-/** Members that are private in TypeORM, and one that is read-only. */
+/** Private in TypeORM, or read-only. */
 interface PostgresQueryRunner extends Omit<QueryRunner, 'isReleased'> {
   isReleased: boolean;
   databaseConnection: unknown;
@@ -17,8 +17,9 @@ interface PostgresQueryRunner extends Omit<QueryRunner, 'isReleased'> {
 }
 
 /**
- * Makes statements of repositories and of TypeORM wait for rows where nobody waits who does not need them, and transactions that
- * TypeORM begins take slots. A query runner that the service has connected itself keeps its connection, and is left alone.
+ * Makes statements of repositories and of TypeORM wait for locked rows apart from others, and transactions that
+ * TypeORM begins take slots. A query runner that the service has connected itself keeps its connection, and is left
+ * alone.
  */
 export function waitApart({ driver, manager }: DataSource, bulkheads: Bulkheads): void {
   const create = driver.createQueryRunner.bind(driver);
@@ -56,7 +57,7 @@ function waitApartIn(runner: PostgresQueryRunner, bulkheads: Bulkheads): void {
   };
 }
 
-/** Gives the connection of a query runner back, which can be used again. */
+/** Gives the connection back. The query runner can be used again. */
 async function disconnect(runner: PostgresQueryRunner): Promise<void> {
   await runner.release();
   runner.isReleased = false;

@@ -3,8 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 const TIMESTAMP = { type: 'timestamptz', precision: 3 } as const;
 
 /**
- * An issued token. Instead of its secret, the table has the SHA-256 of the whole token. A secret of 130 random bits cannot be
- * guessed, so it needs no slow hash (NIST SP 800-63B-3, section 5.1.2.2: from 112 bits).
+ * Instead of its secret, the table has the SHA-256 of the whole token. A secret of 130 random bits cannot be guessed,
+ * so it needs no slow hash (NIST SP 800-63B-3, section 5.1.2.2: from 112 bits).
  */
 @Entity('access_tokens')
 export class AccessToken {
@@ -20,7 +20,7 @@ export class AccessToken {
   @Column('bytea', { name: 'secret_hash' })
   readonly secretHash!: Buffer;
 
-  /** The hash of the token before the last rotation. */
+  /** Before the last rotation. */
   @Column('bytea', { name: 'previous_hash', nullable: true })
   readonly previousHash!: Buffer | null;
 
@@ -30,7 +30,7 @@ export class AccessToken {
   @Column({ ...TIMESTAMP, name: 'created_at', default: () => 'now()' })
   readonly createdAt!: Date;
 
-  /** When the secret was made: at the creation or at the last rotation. */
+  /** At the creation or at the last rotation. */
   @Column({ ...TIMESTAMP, name: 'issued_at', default: () => 'now()' })
   readonly issuedAt!: Date;
 

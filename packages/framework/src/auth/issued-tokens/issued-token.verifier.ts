@@ -9,12 +9,11 @@ import type { LastUses } from './last-uses.js';
 import type { TokenFormat } from './token-format.js';
 import type { TokenRegister } from './token-register.js';
 
-/** Most tokens that are remembered as unknown. */
 const MAX_UNKNOWN = 10_000;
 
 /** Verifies tokens that the command has issued. */
 export class IssuedTokenVerifier implements TokenVerifier {
-  /** Digests of tokens that a reading has not found. A later token has another secret. */
+  /** Digests of tokens that a read has not found. A later token has another secret. */
   private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN });
 
   constructor(
@@ -29,13 +28,13 @@ export class IssuedTokenVerifier implements TokenVerifier {
     const digest = hash('sha256', token, 'base64url');
     const principal = this.principalOf(token, digest);
     if (principal !== undefined) return principal;
-    // Only now: the checksum of a known token need not be computed.
+    // Only now, because a known token needs no check of its checksum.
     if (!this.format.isWellFormed(token)) throw new CredentialsError('malformed');
     if (this.unknown.has(digest)) throw new CredentialsError('unknown-token');
     return this.readAgain(token, digest);
   }
 
-  /** The token, or its new secret, may have been issued since the last reading. */
+  /** The token, or its new secret, may have been issued since the last read. */
   private async readAgain(token: string, digest: string): Promise<Principal> {
     await this.register.readAgain();
     const principal = this.principalOf(token, digest);
@@ -52,7 +51,7 @@ export class IssuedTokenVerifier implements TokenVerifier {
     if (known.isRevoked) throw new CredentialsError('revoked');
     const now = Date.now();
     if (isExpired(secret, now)) throw new CredentialsError('expired', ERRORS.tokenExpired);
-    // What is revoked or expired stays so. Only what would be accepted may have been revoked since the last reading.
+    // Revoked and expired tokens stay so. Only an accepted one may have been revoked since the last read.
     this.register.requireFresh();
     this.lastUses.note(known.principal.id, now);
     return known.principal;

@@ -3,9 +3,9 @@ import type { Principal } from '../principal.js';
 import type { AccessToken } from './access-token.entity.js';
 
 /**
- * What the verification reads of a row. The database decides what null means in its columns: here, nothing that is missing
- * permits anything. Times are seconds since 1970 as text, and infinite for never. No setting changes how PostgreSQL writes
- * such numbers.
+ * The columns for the verification. The database decides what null means in its columns: here, a missing value
+ * permits nothing. Times are seconds since 1970 as text, and infinite for never. No setting changes how PostgreSQL
+ * writes such numbers.
  */
 export interface TokenRow extends Pick<
   AccessToken,
@@ -22,16 +22,15 @@ export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", pre
   extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
   extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
-/** The length of a SHA-256 hash. */
+/** Of a SHA-256 hash. */
 const HASH_BYTES = 32;
 
-/** A secret, by the digest of the token with it. Expires at a time of `Date.now()`. */
+/** By the digest of the token with it. Expires at a time of `Date.now()`. */
 interface KnownSecret {
   readonly digest: Buffer;
   readonly expires: number;
 }
 
-/** A token that the service keeps in memory. */
 export interface KnownToken {
   readonly principal: Principal;
   readonly isRevoked: boolean;
@@ -39,7 +38,7 @@ export interface KnownToken {
   readonly secrets: readonly KnownSecret[];
 }
 
-/** Never fails, so that a row that was written by hand does not keep the others from being read. */
+/** Never throws, so that an invalid row does not keep the others from being read. */
 export function knownToken(row: TokenRow): KnownToken {
   const { id, name, scopes, secretHash, expires, previousHash, previousExpires } = row;
   return {
@@ -49,27 +48,20 @@ export function knownToken(row: TokenRow): KnownToken {
   };
 }
 
-/** Empty if the hash does not have the 32 bytes of SHA-256. */
+/** Empty unless the hash has the 32 bytes of SHA-256. */
 function knownSecret(hash: Buffer | null, expires: string): readonly KnownSecret[] {
   if (hash?.length !== HASH_BYTES) return [];
-  return [{ digest: digestOf(hash), expires: milliseconds(expires) }];
+  // As text, like the digests that it is compared with (static-token.verifier.ts).
+  const digest = Buffer.from(hash.toString('base64url'));
+  return [{ digest, expires: Number(expires) * 1_000 }];
 }
 
-/** Whether a secret is valid no longer. One whose expiry is not a number is not valid. */
+/** A secret whose expiry is not a number is not valid. */
 export function isExpired({ expires }: KnownSecret, now: number): boolean {
   return !(now < expires);
 }
 
-function milliseconds(seconds: string): number {
-  return Number(seconds) * 1_000;
-}
-
-/** The secret with this digest. Compares in constant time. */
+/** Compares in constant time. */
 export function matchingSecret({ secrets }: KnownToken, digest: Buffer): KnownSecret | undefined {
   return secrets.find((secret) => timingSafeEqual(secret.digest, digest));
-}
-
-/** As text, like the digests that it is compared with (static-token.verifier.ts). */
-function digestOf(hash: Buffer): Buffer {
-  return Buffer.from(hash.toString('base64url'));
 }

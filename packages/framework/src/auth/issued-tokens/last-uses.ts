@@ -4,16 +4,13 @@ import type { Logger } from 'pino';
 import type { Statements } from '../../database/statements.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 
-/** Between two writings, in milliseconds. */
+/** In milliseconds. */
 const INTERVAL = 60_000;
 
-/** The longest write at the shutdown, in milliseconds. */
-const LAST_WRITING = 2_000;
+/** The timeout of the write at the shutdown, in milliseconds. */
+const LAST_WRITE = 2_000;
 
-/**
- * All replicas lock the rows in the same order, so that none of them waits in a circle. Another replica may have written a
- * later use.
- */
+/** All replicas lock the rows in one order, so that they cannot deadlock. Another replica may have written a later use. */
 const WRITE = `WITH used AS (
     SELECT id, at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
   ), locked AS (
@@ -22,9 +19,9 @@ const WRITE = `WITH used AS (
   UPDATE access_tokens SET last_used_at = used.at FROM used JOIN locked USING (id)
   WHERE access_tokens.id = used.id AND (last_used_at IS NULL OR last_used_at < used.at)`;
 
-/** When each token was last used: noted in memory, written once a minute. */
+/** The last use of each token: noted in memory, written once a minute. */
 export class LastUses implements OnModuleInit, OnModuleDestroy {
-  /** The key is the id of the token: at most as many as there are tokens. */
+  /** By id of the token: at most as many as there are tokens. */
   private readonly uses = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private isReported = false;
@@ -40,7 +37,7 @@ export class LastUses implements OnModuleInit, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.race([this.write(), sleep(LAST_WRITING, undefined, { ref: false })]);
+    await Promise.race([this.write(), sleep(LAST_WRITE, undefined, { ref: false })]);
   }
 
   /** @param at a time of `Date.now()` */
@@ -48,7 +45,7 @@ export class LastUses implements OnModuleInit, OnModuleDestroy {
     this.uses.set(id, at);
   }
 
-  /** What cannot be written now is written the next time. */
+  /** Failed writes are repeated the next time. */
   private async write(): Promise<void> {
     const uses = [...this.uses];
     if (uses.length === 0) return;
@@ -57,16 +54,13 @@ export class LastUses implements OnModuleInit, OnModuleDestroy {
     try {
       await this.statements.run({ name: 'write-last-uses', text: WRITE, values: [ids, times] });
     } catch (error) {
-      this.report(error);
+      if (!this.isReported) {
+        const reason = describeFailure(error);
+        this.logger.warn({ reason }, 'the last uses of issued tokens cannot be written');
+      }
+      this.isReported = true;
       return;
     }
     for (const [id, at] of uses) if (this.uses.get(id) === at) this.uses.delete(id);
-  }
-
-  private report(error: unknown): void {
-    if (this.isReported) return;
-    this.isReported = true;
-    const reason = describeFailure(error);
-    this.logger.warn({ reason }, 'the last uses of issued tokens cannot be written');
   }
 }

@@ -16,13 +16,13 @@ import { Metrics } from '../../observability/metrics.js';
 import { NO_TRACER } from '../../observability/tracer.js';
 import { ISSUED_TOKENS_SCHEMA } from './schema.js';
 
-/** An operator waits for a database that does not answer, in milliseconds. */
+/** The wait for a database that does not respond, in milliseconds. */
 const PATIENCE = 5_000;
 
 const UNDEFINED_TABLE = '42P01';
 
 /**
- * Prevents that a token is issued that nobody accepts.
+ * Prevents issuing a token that no service accepts.
  *
  * @throws StartupError
  */

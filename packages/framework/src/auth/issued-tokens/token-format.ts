@@ -7,13 +7,13 @@ import type { Identity } from '../../config/identity.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Digits of the id, which is public and never used again: 71 bits. */
+/** Of the id, which is public and never used again: 71 bits. */
 const ID_DIGITS = 12;
 
-/** Digits of the secret: 130 bits. */
+/** Of the secret: 130 bits. */
 const SECRET_DIGITS = 22;
 
-/** Digits of the checksum: 62 to the power of 6 exceeds 2 to the power of 32. */
+/** Of the checksum: 62 to the power of 6 exceeds 2 to the power of 32. */
 const CHECKSUM_DIGITS = 6;
 
 const ID = new RegExp(`^[0-9A-Za-z]{${ID_DIGITS}}$`);
@@ -26,12 +26,11 @@ export function isTokenId(text: string): boolean {
   return ID.test(text);
 }
 
-/** The form of the tokens that a service issues. */
 export class TokenFormat {
-  /** What each token begins with, such as `tlb_`. */
+  /** Such as `tlb_`. */
   readonly prefix: string;
   private readonly checksumAt: number;
-  /** A token, for secret scanners as well (docs/tokens.md). */
+  /** Also for secret scanners (docs/tokens.md). */
   private readonly pattern: RegExp;
 
   constructor({ tokenPrefix }: Pick<Identity, 'tokenPrefix'>) {
@@ -42,18 +41,17 @@ export class TokenFormat {
     );
   }
 
-  /** A token with a new secret. */
   create(id: string): string {
     const begin = `${this.prefix}${id}_${randomDigits(SECRET_DIGITS)}`;
     return begin + checksumOf(begin);
   }
 
-  /** The id in a text that begins like a token. Nothing else of the text is checked. */
+  /** Checks nothing else of a text that begins like a token. */
   idIn(token: string): string {
     return token.slice(this.prefix.length, this.prefix.length + ID_DIGITS);
   }
 
-  /** Whether a text can be a token. One with a typo cannot: a CRC detects each error of up to 32 bits in a row. */
+  /** Detects typos: a CRC detects each error of up to 32 bits in a row. */
   isWellFormed(token: string): boolean {
     const { pattern, checksumAt } = this;
     return (
@@ -72,7 +70,7 @@ function checksumOf(text: string): string {
   return digits;
 }
 
-/** Each digit with the same probability: bytes above the last multiple of 62 are dropped. */
+/** All digits are equally likely: bytes above the last multiple of 62 are dropped. */
 function randomDigits(count: number): string {
   const limit = 256 - (256 % DIGITS.length);
   let digits = '';

@@ -6,10 +6,10 @@ import type { AccessToken } from './access-token.entity.js';
 import { newTokenId } from './token-format.js';
 import type { TokenFormat } from './token-format.js';
 
-/** Most tokens that are neither revoked nor expired. Each replica keeps them in memory. */
+/** Of active tokens. Each replica keeps them in memory. */
 export const MAX_TOKENS = 10_000;
 
-/** Tokens that are revoked or expired stay in the table, so that their use can be told from that of unknown ones. */
+/** Of revoked or expired tokens, which stay in the table so that they can be told from unknown ones. */
 export const MAX_ENDED = 1_000;
 
 /** In seconds. */
@@ -24,7 +24,7 @@ export interface NewToken {
 export interface Rotation {
   /** Seconds for which the old secret is still accepted, unless it expires earlier. */
   readonly grace: number;
-  /** `undefined`: as long as before. */
+  /** `undefined`: unchanged. */
   readonly lifetime: Lifetime | undefined;
   /** Whether the grace of an earlier rotation may end at once: a token has two secrets at most. */
   readonly endsGrace: boolean;
@@ -32,12 +32,12 @@ export interface Rotation {
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
 
-/** What operators see of a token. */
+/** The view of operators. */
 export type TokenDetails = Omit<AccessToken, 'secretHash' | 'previousHash'> & {
   readonly status: TokenStatus;
 };
 
-/** A token with its secret, which nobody can read again. */
+/** With the secret, which nobody can read again. */
 export interface IssuedToken {
   readonly token: string;
   readonly details: TokenDetails;
@@ -45,7 +45,7 @@ export interface IssuedToken {
 
 const IS_ENDED = '(revoked_at IS NOT NULL OR coalesce(expires_at <= now(), false))';
 
-/** A row that was written by hand can have infinity, or a year that no `Date` has. */
+/** A row written by hand can have infinity, or a year that no `Date` has. */
 const TIME = (column: string) =>
   `CASE WHEN ${column} IS NOT NULL THEN least(greatest(${column}, '0001-01-01Z'), '9999-12-31Z') END`;
 
@@ -54,7 +54,7 @@ const DETAILS = `id, name, scopes, ${TIME('previous_expires_at')} AS "previousEx
   ${TIME('revoked_at')} AS "revokedAt", ${TIME('last_used_at')} AS "lastUsedAt",
   CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END AS status`;
 
-/** NULL, which means never, if the number of seconds is NULL. */
+/** NULL (never) if the number of seconds is NULL. */
 const EXPIRY = (parameter: string) => `now() + make_interval(secs => ${parameter})`;
 
 const REMOVE_ENDED = `DELETE FROM access_tokens WHERE id IN (
@@ -86,11 +86,7 @@ const ROTATE = `UPDATE access_tokens SET
     END
   WHERE id = $1 AND NOT ${IS_ENDED} AND ($6 OR coalesce(previous_expires_at <= now(), true)) RETURNING ${DETAILS}`;
 
-/**
- * Issues a token.
- *
- * @returns `undefined` if there are too many
- */
+/** @returns `undefined` if there are too many */
 export function createToken(
   dataSource: DataSource,
   format: TokenFormat,
@@ -121,8 +117,8 @@ export function revokeToken(dataSource: DataSource, id: string): Promise<TokenDe
 /**
  * Gives a token a new secret.
  *
- * @returns only details if the token is revoked or expired, or if its old secret is still accepted; `undefined` if there is no
- * such token
+ * @returns only details if the token is revoked or expired, or if its old secret is still accepted; `undefined` if
+ *   there is no such token
  */
 export function rotateToken(
   dataSource: DataSource,
@@ -149,7 +145,7 @@ function transaction<Result>(
   return repeatAfterConflict(() => dataSource.transaction(work));
 }
 
-/** TypeORM answers an UPDATE with the rows and their number. */
+/** TypeORM returns the rows of an UPDATE and their number. */
 async function change(
   manager: EntityManager,
   statement: string,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
-import type { Statement, Statements } from '../../database/statements.js';
+import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
@@ -11,9 +11,9 @@ import { isTokenId } from './token-format.js';
 
 /** In milliseconds. */
 export const REGISTER_TIMES = {
-  /** Between two readings of the table. */
+  /** Between two reads of the table. */
   refresh: 5_000,
-  /** Between the beginnings of two readings, whatever tokens arrive and whatever fails. */
+  /** Between the beginnings of two reads, whatever tokens arrive and whatever fails. */
   pause: 1_000,
   /** Maximum age of the register, during an outage of the database. */
   maxAge: 60_000,
@@ -21,13 +21,11 @@ export const REGISTER_TIMES = {
 
 export type RegisterTimes = Readonly<Record<keyof typeof REGISTER_TIMES, number>>;
 
-/** Most requests that may wait for a reading. */
 const MAX_WAITING = 1_000;
 
 /**
- * The rows, if they are not those with the given fingerprint, and the fingerprint. Whatever changed a row is seen: the
- * command, a statement by hand, or a transaction that has committed late. The last use is not part of the fingerprint, or
- * each use would change it.
+ * The rows, if they do not match the given fingerprint, and the fingerprint. It shows any change of a row, also by
+ * hand or by a transaction that has committed late. The last use is not part of it, or each use would change it.
  */
 const READ = `WITH content AS (
     SELECT coalesce(sum(hashtextextended(ROW(id, name, scopes, secret_hash, previous_hash, previous_expires_at, expires_at,
@@ -38,21 +36,21 @@ const READ = `WITH content AS (
 
 type Row = { readonly fingerprint: string } & (TokenRow | { readonly id: null });
 
-/** All issued tokens, in memory. A request costs no look-up, and a change is known to each replica a few seconds later. */
+/** All issued tokens, in memory. A request needs no read, and each replica knows a change a few seconds later. */
 export class TokenRegister implements OnModuleInit, OnModuleDestroy {
   private tokens: ReadonlyMap<string, KnownToken> = new Map();
   private fingerprint = '';
-  /** When the last successful reading began. */
+  /** The begin of the last successful read. */
   private readAt = -Infinity;
-  /** When the last reading began. */
+  /** The begin of the last read. */
   private begunAt = -Infinity;
   private hasFailed = false;
   private isReported = false;
   private reading: Promise<void> | undefined;
-  /** A reading that has not begun yet. */
+  /** A read that has not begun yet. */
   private upcoming: Promise<void> | undefined;
   private waiting = 0;
-  private nextReading: NodeJS.Timeout | undefined;
+  private nextRead: NodeJS.Timeout | undefined;
   private readonly closing = new AbortController();
 
   constructor(
@@ -61,34 +59,34 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
     private readonly times: RegisterTimes = REGISTER_TIMES,
   ) {}
 
-  /** Reads the tokens before the service is ready. A database that fails just now does not stop the start. */
+  /** Before the service is ready. A database that fails just now does not stop the start. */
   async onModuleInit(): Promise<void> {
     await this.read().catch(() => {});
   }
 
   onModuleDestroy(): void {
     this.closing.abort();
-    clearTimeout(this.nextReading);
+    clearTimeout(this.nextRead);
   }
 
   find(id: string): KnownToken | undefined {
     return this.tokens.get(id);
   }
 
-  /** Milliseconds since the last successful reading. Infinite before the first. */
+  /** Milliseconds since the last successful read. Infinite before the first. */
   get age(): number {
     return performance.now() - this.readAt;
   }
 
-  /** @throws ServiceException `database-unavailable` if the last reading is too long ago */
+  /** @throws ServiceException `database-unavailable` if the last read is too long ago */
   requireFresh(): void {
     if (this.age > this.times.maxAge) throw unavailable();
   }
 
   /**
-   * Reads the table again, for a token that is not in the register: it may have been issued just now. All callers share a
-   * reading that begins after their calls. Readings have a pause between them, so a flood of such tokens does not reach
-   * the database.
+   * Reads the table again, for a token that is not in the register: it may have been issued just now. All callers
+   * share a read that begins after their calls. Reads have a pause between them, so a flood of such tokens does not
+   * reach the database.
    *
    * @throws ServiceException `database-unavailable`, `overloaded` if too many requests wait
    */
@@ -119,7 +117,7 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
   }
 
   private async read(): Promise<void> {
-    clearTimeout(this.nextReading);
+    clearTimeout(this.nextRead);
     const begin = performance.now();
     this.begunAt = begin;
     try {
@@ -139,7 +137,11 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
   }
 
   private async load(): Promise<void> {
-    const { rows } = await this.statements.run<Row>(statement(this.fingerprint));
+    const { rows } = await this.statements.run<Row>({
+      name: 'read-access-tokens',
+      text: READ,
+      values: [this.fingerprint],
+    });
     const [first] = rows;
     if (first === undefined) throw new Error('the reading has no row');
     if (first.fingerprint === this.fingerprint) return;
@@ -151,10 +153,10 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
   private schedule(): void {
     if (this.closing.signal.aborted) return;
     const delay = this.hasFailed ? this.times.pause : this.times.refresh;
-    this.nextReading = setTimeout(() => void this.readNext().catch(() => {}), delay).unref();
+    this.nextRead = setTimeout(() => void this.readNext().catch(() => {}), delay).unref();
   }
 
-  /** The pool reports outages. This reports when one, or anything else, has lasted too long for the tokens. */
+  /** The pool reports outages. This reports when an error has lasted too long for the tokens. */
   private report(error: unknown): void {
     if (this.isReported || this.age <= this.times.maxAge) return;
     this.isReported = true;
@@ -163,10 +165,6 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
       'issued tokens cannot be verified: the table access_tokens cannot be read',
     );
   }
-}
-
-function statement(fingerprint: string): Statement {
-  return { name: 'read-access-tokens', text: READ, values: [fingerprint] };
 }
 
 function unavailable(): ServiceException {

@@ -32,16 +32,14 @@ import type { PoolClientConfig, StatementRunner } from './pool-client.js';
 import { RefusedOperations } from './refused-operations.js';
 import { withTimeout } from './servers.js';
 
-/** Most requests that may wait for a connection. */
 export const MAX_WAITING = 1_000;
 
-/** Message of pg-pool's timeout error, which has no code. */
+/** The message of pg-pool's timeout error, which has no code. */
 const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
-/** A failover is over after this time, in milliseconds. Patroni detects a lost leader after its `ttl`, 30 s by default. */
+/** The longest failover, in milliseconds: Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
 
-/** The operation that fails when the server refuses a connection. */
 const NEW_CONNECTIONS = 'new connections';
 
 export type BoundedPoolOptions = PoolConfig & {
@@ -54,10 +52,10 @@ export type BoundedPoolOptions = PoolConfig & {
 /**
  * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
  * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
- * until a timeout, and fails at once during an outage or after other requests have timed out. Failures are
- * {@link ServiceException}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
- * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the statement
- * itself has caused are passed on unchanged.
+ * until a timeout, and fails at once during an outage or after other requests have timed out. Errors are {@link
+ * ServiceException}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
+ * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the
+ * statement itself has caused are passed on unchanged.
  */
 export class BoundedPool extends CallbackPool implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
@@ -65,15 +63,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private readonly logins: Logins;
   private readonly refused: RefusedOperations;
   private readonly ceiling: Ceiling;
-  /** All clients, also those that still connect. */
+  /** Also those that still connect. */
   private readonly clients = new Set<PoolClient>();
   /** Connections with a session. */
   private readonly connections = new Set<PoolClient>();
 
-  /** Whether the database has the extension Citus. */
   hasCitus = false;
 
-  /** During the start, errors are passed on unchanged, because the start itself waits for the database. */
+  /** During the start, which itself waits for the database, errors are passed on unchanged. */
   private isServing = false;
 
   /** A wait for a connection has timed out, and no statement has succeeded since. */
@@ -84,7 +81,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     began: (reason) => {
       const { logger } = this.observability;
       logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
-      // Otherwise each dead connection would be found by a request that waits for it.
+      // Otherwise each dead connection would cost a request that waits for it.
       for (const client of this.clients) client.abandon();
     },
     ended: () => {
@@ -110,12 +107,12 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.ceiling = new Ceiling(this.options);
   }
 
-  /** The URL of the host that was last found to be the primary, at first the first host. */
+  /** Of the host that was last found to be the primary, at first the first host. */
   get url(): string {
     return this.options.connectionString!;
   }
 
-  /** Turns failures into ServiceExceptions from now on, watches outages, and follows the file of the URL. */
+  /** Turns errors into ServiceExceptions from now on, watches outages, and follows the file of the URL. */
   startServing(): void {
     this.isServing = true;
     this.logins.follow();
@@ -131,11 +128,10 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     return this.breaker.isOpenFor(FAILOVER) && isOnlyStandby(this.breaker.reason);
   }
 
-  /** Checks a connection out of the pool. The caller must release it. */
   lend(): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
-      this.connect((failure, client) => {
-        if (client === undefined) reject(failure);
+      this.connect((error, client) => {
+        if (client === undefined) reject(error);
         else resolve(client);
       });
     });
@@ -160,15 +156,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   override connect(callback: OnConnection): void {
-    const immediate = this.immediateFailure();
+    const immediate = this.immediateError();
     if (immediate !== undefined) {
       callback(immediate, undefined, () => {});
       return;
     }
-    // Later, outages are what makes the pool look for the primary.
+    // Later, only outages make the pool look for the primary.
     if (!this.isServing && this.connections.size === 0 && this.logins.servers.areSeveral) {
-      callbackify(() => this.probe(new AbortController().signal))((failure) => {
-        if (failure) callback(failure, undefined, () => {});
+      callbackify(() => this.probe(new AbortController().signal))((error) => {
+        if (error) callback(error, undefined, () => {});
         else this.checkOut(callback);
       });
       return;
@@ -179,32 +175,32 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private checkOut(callback: OnConnection, since = performance.now(), isRetry = false): void {
     const start = performance.eventLoopUtilization();
     const again = (): void => this.checkOut(callback, since, true);
-    super.connect((failure, client, release) => {
-      const fail = (error: Error): void => {
-        if (this.canWait(error, since)) again();
-        else callback(this.connectionFailure(error, start), client, release);
+    super.connect((error, client, release) => {
+      const fail = (cause: Error): void => {
+        if (this.canWait(cause, since)) again();
+        else callback(this.connectionError(cause, start), client, release);
       };
-      if (failure === undefined) {
+      if (error === undefined) {
         if (!this.ceiling.isLowered) this.refused.noteSuccess(NEW_CONNECTIONS);
-        callback(failure, client, release);
-      } else if (isRetry || !isLoginRefused(failure)) {
-        fail(failure);
+        callback(error, client, release);
+      } else if (isRetry || !isLoginRefused(error)) {
+        fail(error);
       } else {
         callbackify(() => this.logins.recover())((_, isAccepted) => {
           if (isAccepted) again();
-          else fail(failure);
+          else fail(error);
         });
       }
     });
   }
 
-  /** Whether the server refuses another connection, and goes on with those that exist. */
-  private canWait(failure: Error, since: number): boolean {
+  /** Whether the server rejects another connection, and goes on with the existing ones. */
+  private canWait(error: Error, since: number): boolean {
     const { size } = this.connections;
     const isOver = performance.now() - since > this.options.limits.connection;
-    if (!(failure instanceof DatabaseError) || size === 0 || isOver) return false;
+    if (!(error instanceof DatabaseError) || size === 0 || isOver) return false;
     this.ceiling.noteLimit(size);
-    if (this.isServing) this.refused.noteFailure(NEW_CONNECTIONS, failure);
+    if (this.isServing) this.refused.noteFailure(NEW_CONNECTIONS, error);
     return true;
   }
 
@@ -224,14 +220,14 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         this.refused.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.isServing ? this.statementFailure(client, operation, error) : error;
+        throw this.isServing ? this.statementError(client, operation, error) : error;
       }
     });
   }
 
-  /** Finds out whether the server is silent or only the statement is slow, so that both can be told when it times out. */
-  onSilence(failure: Error): void {
-    if (this.isServing) this.breaker.suspect(failure, false);
+  /** Finds out whether the server is silent or only the statement is slow, so that both are known when it times out. */
+  onSilence(error: Error): void {
+    if (this.isServing) this.breaker.suspect(error, false);
   }
 
   private async adopt(client: PoolClient): Promise<void> {
@@ -242,8 +238,8 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.ceiling.noteConnection(this.connections.size);
   }
 
-  /** The failure of a request that would only wait for a timeout. */
-  private immediateFailure(): ServiceException | undefined {
+  /** The error of a request that would only wait for a timeout. */
+  private immediateError(): ServiceException | undefined {
     if (this.breaker.isOpen) return new ServiceException(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
@@ -251,18 +247,18 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       : undefined;
   }
 
-  private connectionFailure(failure: Error, start: EventLoopUtilization): Error {
-    if (!this.isServing) return failure;
-    if (failure.message === POOL_TIMEOUT) {
+  private connectionError(error: Error, start: EventLoopUtilization): Error {
+    if (!this.isServing) return error;
+    if (error.message === POOL_TIMEOUT) {
       this.isExhausted = true;
       return new ServiceException(ERRORS.poolExhausted);
     }
-    this.noteOutage(NEW_CONNECTIONS, failure, isTimedOut(start, this.options.limits.connection));
+    this.noteOutage(NEW_CONNECTIONS, error, isTimedOut(start, this.options.limits.connection));
     return new ServiceException(ERRORS.databaseUnavailable);
   }
 
-  /** @returns what the request fails with: the error itself if the statement has caused it */
-  private statementFailure(client: PoolClient, operation: string, error: unknown): unknown {
+  /** @returns the error of the request: the given one if the statement has caused it */
+  private statementError(client: PoolClient, operation: string, error: unknown): unknown {
     if (!isOutage(error)) return error;
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
@@ -272,19 +268,19 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   /** @param isTimeout whether the database is unavailable for sure */
-  private noteOutage(operation: string, failure: Error, isTimeout = false): void {
-    // If other connections work, a refused connection is not an outage.
-    const isGone = isDisconnection(failure) || this.connections.size === 0;
-    if (!isGone) this.refused.noteFailure(operation, failure);
+  private noteOutage(operation: string, error: Error, isTimeout = false): void {
+    // If other connections work, a rejected connection is not an outage.
+    const isGone = isDisconnection(error) || this.connections.size === 0;
+    if (!isGone) this.refused.noteFailure(operation, error);
     // Another host can be the primary now.
-    const hasMoved = isReadOnly(failure) && this.logins.servers.areSeveral;
-    if (isGone || hasMoved) this.breaker.suspect(failure, isTimeout);
+    const hasMoved = isReadOnly(error) && this.logins.servers.areSeveral;
+    if (isGone || hasMoved) this.breaker.suspect(error, isTimeout);
   }
 
   /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
     const hasMoved = await this.logins.findPrimary(signal).catch((error: unknown) => {
-      // The server answers, and goes on with the connections that it has.
+      // The server responds, and goes on with its connections.
       if (this.connections.size > 0 && isTurnedAway(error)) return false;
       throw error;
     });

@@ -1,10 +1,7 @@
 import { Client } from 'pg';
 import type { ClientConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 
-type OnResult<Row extends QueryResultRow> = (
-  failure: Error | null,
-  result: QueryResult<Row>,
-) => void;
+type OnResult<Row extends QueryResultRow> = (error: Error | null, result: QueryResult<Row>) => void;
 
 /** node-postgres' client with the types of its callback API. */
 export const CallbackClient = Client as unknown as new (config?: ClientConfig) => Omit<

@@ -2,9 +2,9 @@ import { Pool } from 'pg';
 import type { PoolClient } from './pool-client.js';
 
 export type OnConnection = (
-  failure: Error | undefined,
+  error: Error | undefined,
   client: PoolClient | undefined,
-  release: (failure?: Error) => void,
+  release: (error?: Error) => void,
 ) => void;
 
 /** node-postgres' pool with the types of its callback API, which TypeORM uses. */

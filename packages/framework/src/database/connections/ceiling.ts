@@ -1,14 +1,14 @@
-/** Milliseconds until the pool tries to get another connection: after it was refused one, and after many times in a row. */
+/** Milliseconds until the pool tries to get another connection: after the first rejection, and after many in a row. */
 const PAUSE = { first: 1_000, last: 30_000 } as const;
 
 /**
- * How many connections a pool may have. The server can allow fewer than the configuration does: a limit of the role, of the
- * database or of the server, which other clients share. Once it has refused one, requests wait for those that exist, and
- * only now and then one of them tries to get another.
+ * How many connections a pool may have. The server can allow fewer than the configuration: a limit of the role, of
+ * the database or of the server, shared with other clients. Once it has rejected one, requests wait for the existing
+ * connections, and one of them sometimes tries to get another.
  */
 export class Ceiling {
   private readonly configured: number;
-  /** Connections that the pool had when the server refused another. */
+  /** Connections of the pool when the server rejected another. */
   private allowed: number;
   private isTrying = false;
   private pause: number = PAUSE.first;
@@ -24,7 +24,7 @@ export class Ceiling {
     return this.allowed < this.configured;
   }
 
-  /** @param connections that the pool has when the server refuses another */
+  /** @param connections of the pool when the server rejects another */
   noteLimit(connections: number): void {
     this.allow(Math.max(1, connections));
     this.isTrying = false;
@@ -37,11 +37,10 @@ export class Ceiling {
     this.pause = Math.min(2 * this.pause, PAUSE.last);
   }
 
-  /** @param connections that the pool has now that it got another */
   noteConnection(connections: number): void {
     if (connections <= this.allowed) return;
     if (!this.isTrying) {
-      // It was on its way when the server refused another.
+      // It was requested before the server rejected another.
       this.allow(connections);
       return;
     }

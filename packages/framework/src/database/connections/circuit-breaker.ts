@@ -5,16 +5,15 @@ import type { EventLoopUtilization } from 'node:perf_hooks';
 export const PROBE_INTERVAL = 250;
 
 /**
- * After this many milliseconds, the next probe starts although the last one still waits for an answer. A proxy can hold
- * a connection that it accepted while no server was up, and would answer a new connection at once.
+ * After this many milliseconds, the next probe starts although the last one still waits for a response. A proxy can
+ * hold a connection that it accepted while no server was up, and would respond to a new connection at once.
  */
 export const PROBE_OVERLAP = 500;
 
-/** Most probes that run at once. */
 const MAX_PROBES = 4;
 
 export interface CircuitBreakerHandler {
-  /** Resolves if the database answers. Must have a timeout. */
+  /** Resolves if the database responds. Must have a timeout. */
   probe(signal: AbortSignal): Promise<void>;
   began(reason: unknown): void;
   ended(): void;
@@ -23,13 +22,12 @@ export interface CircuitBreakerHandler {
 /** Opens when the database is unavailable, so that requests fail fast, and probes the database until it can close. */
 export class CircuitBreaker {
   private since: number | undefined;
-  /** Aborts the running probes. */
   private probes: AbortController | undefined;
   private running = 0;
   private nextProbe: NodeJS.Timeout | undefined;
   private closed = false;
 
-  /** The failure of the last probe or request. */
+  /** Of the last error of a probe or request. */
   reason: unknown;
 
   constructor(private readonly handler: CircuitBreakerHandler) {}
@@ -38,7 +36,6 @@ export class CircuitBreaker {
     return this.since !== undefined;
   }
 
-  /** Whether the outage has lasted at least this long. */
   isOpenFor(milliseconds: number): boolean {
     return this.since !== undefined && performance.now() - this.since >= milliseconds;
   }
@@ -105,8 +102,9 @@ export class CircuitBreaker {
 }
 
 /**
- * Whether a wait for a connection since then has timed out. A busy process notices the timeout before it reads an answer
- * that has long arrived. So the timeout counts only if the event loop was idle for at least half of the time.
+ * Whether a wait for a connection since then has timed out. A busy process notices the timeout before it reads a
+ * response that has long arrived, so the timeout counts only if the event loop was idle for at least half of the
+ * time.
  */
 export function isTimedOut(start: EventLoopUtilization, timeout: number): boolean {
   const { idle, active } = performance.eventLoopUtilization(start);

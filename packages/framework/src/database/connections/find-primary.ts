@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { NoPrimaryError } from '../database-failure.js';
 
-/** So many milliseconds after the answer of a primary, hosts that have not answered are no longer waited for. */
+/** Milliseconds after the response of a primary until which other hosts are waited for. */
 export const WAIT_FOR_OTHERS = 500;
 
 /**
- * Tries all hosts at once. libpq takes the first that is a primary (PostgreSQL manual, chapter 32.1.1.3), but that can be
- * a server that was replaced and not shut down: the primary with the newest timeline is taken, and of equal ones the
- * first in the list.
+ * Tries all hosts at once. libpq takes the first that is a primary (PostgreSQL manual, chapter 32.1.1.3), but that
+ * can be a replaced server which was not shut down: here, the newest timeline wins, and of equal ones the first in
+ * the list.
  *
  * @param tryHost resolves with the number of the timeline if the host is a primary. Must have a timeout
  * @returns the URL of the primary
- * @throws NoPrimaryError, or the failure of the only host
+ * @throws NoPrimaryError, or the error of the only host
  */
 export async function findPrimary(
   urls: readonly string[],
@@ -21,7 +21,7 @@ export async function findPrimary(
 ): Promise<string> {
   const end = new AbortController();
   const endOrAbort = AbortSignal.any([end.signal, signal]);
-  const failures = new Map<string, unknown>();
+  const errors = new Map<string, unknown>();
   const primaries = new Map<string, number>();
   try {
     signal.throwIfAborted();
@@ -29,7 +29,7 @@ export async function findPrimary(
       try {
         primaries.set(url, await tryHost(url, endOrAbort));
       } catch (error) {
-        failures.set(url, error);
+        errors.set(url, error);
         throw error;
       }
     });
@@ -42,8 +42,8 @@ export async function findPrimary(
       const newest = Math.max(...primaries.values());
       return urls.find((url) => primaries.get(url) === newest)!;
     }
-    if (urls.length === 1) throw failures.get(urls[0]!);
-    throw new NoPrimaryError(new Map(urls.map((url) => [hostOf(url), failures.get(url)])));
+    if (urls.length === 1) throw errors.get(urls[0]!);
+    throw new NoPrimaryError(new Map(urls.map((url) => [hostOf(url), errors.get(url)])));
   } finally {
     end.abort();
   }

@@ -8,7 +8,7 @@ import { hostOf } from './find-primary.js';
 import type { PoolClientConfig } from './pool-client.js';
 import { Servers } from './servers.js';
 
-/** TypeORM's parts of the URL at the start. From here, the driver would take a part that a later URL does not have. */
+/** TypeORM copies these parts of the URL at the start. The driver would use one that a later URL lacks. */
 const PARTS_OF_URL = {
   host: undefined,
   port: undefined,
@@ -17,24 +17,23 @@ const PARTS_OF_URL = {
   database: undefined,
 };
 
-/** User, password and servers of a URL. */
 interface Login {
   readonly url: string;
   readonly servers: Servers;
 }
 
 /**
- * The URL of new connections. A new `DATABASE_URL` is taken up when a primary accepts it. When a server refuses the login,
- * the URL of the file is tried, and then the one before. So a new password can be written to the file first, and given to
- * PostgreSQL afterwards, while new connections are made.
+ * The URL of new connections. A new `DATABASE_URL` is used once a primary accepts it. When a server rejects the
+ * login, the URL of the file is tried, and then the former one: a new password can be written to the file before
+ * PostgreSQL has it.
  *
- * The `password` of pg as a function would not do: it can neither go back to the former one, nor change user and hosts.
+ * A function as `password` of pg could neither go back to the former one, nor change user and hosts.
  */
 export class Logins {
   private current: Login;
   private former: Login | undefined;
   private poll: NodeJS.Timeout | undefined;
-  /** The search of all connections that were refused at the same time. */
+  /** Shared by all connections that were rejected at the same time. */
   private search: Promise<boolean> | undefined;
   /** A URL that does not work, which was reported. */
   private reported: string | undefined;
@@ -55,7 +54,6 @@ export class Logins {
     return this.current.servers;
   }
 
-  /** Follows the file from now on. */
   follow(): void {
     this.poll = setInterval(() => void this.takeUpNext(), POLL_INTERVAL).unref();
   }
@@ -68,7 +66,7 @@ export class Logins {
    * Looks for the primary. New connections will lead there.
    *
    * @returns whether the primary is another server than before
-   * @throws NoPrimaryError, or the failure of the only host
+   * @throws NoPrimaryError, or the error of the only host
    */
   async findPrimary(signal: AbortSignal): Promise<boolean> {
     const { config, current } = this;
@@ -87,7 +85,7 @@ export class Logins {
     }
   }
 
-  /** After a refused login: looks for one that is accepted. */
+  /** After a rejected login: looks for one that is accepted. */
   recover(): Promise<boolean> {
     this.search ??= this.findPrimary(AbortSignal.timeout(this.config.limits.connection))
       .then(

@@ -17,40 +17,37 @@ import { TIMELINE } from './timelines.js';
 import type { Timeline } from './timelines.js';
 import { VALUE_TYPES } from './value-types.js';
 
-/** Runs the statements of a connection, and observes their results. */
 export interface StatementRunner {
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T>;
 
-  /** The reply to a statement is late. The connection will be closed when a new connection could have been tried. */
-  onSilence(failure: Error): void;
+  /** The reply to a statement is late. The connection will be closed after the time of another connection attempt. */
+  onSilence(error: Error): void;
 }
 
 export interface PoolClientConfig extends ClientConfig {
   readonly limits: DatabaseLimits;
   /** The tables that must be in the first schema of the search path. */
   readonly tables?: readonly string[];
-  /** Told of each new client, before it connects. */
   readonly onCreate?: (client: PoolClient) => void;
 }
 
-/** Milliseconds for which a connection that cannot write is kept: reads use it, and each new connection costs a login. */
+/** Milliseconds for which a read-only connection is kept: reads use it, and each new connection costs a login. */
 const MIN_AGE = 500;
 
-/** Milliseconds for which a statement stays prepared that was prepared again. */
+/** Milliseconds until a statement may be prepared again once more. */
 const KEEP_PREPARED = 10_000;
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
 /**
  * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
- * errors, and an error, for example a connection closed by the server, would end the process. This class adds an empty
- * listener: the next statement fails anyway, and the pool drops the connection when it is released.
+ * errors, and an error, such as a connection closed by the server, would end the process. Hence the empty listener:
+ * the next statement fails anyway, and the pool drops the connection when it is released.
  */
 export class PoolClient extends CallbackClient {
   /** Set by the pool at each checkout. */
-  declare readonly release: (failure?: Error) => void;
+  declare readonly release: (error?: Error) => void;
 
-  /** Whether the database has the extension Citus. */
   hasCitus = false;
 
   private readonly createdAt = performance.now();
@@ -60,15 +57,14 @@ export class PoolClient extends CallbackClient {
   private isPooled = true;
   private beginShared: string;
   private inTransaction = false;
-  /** Of the last transaction that has set it and has not set another limit since. */
+  /** Of the last transaction that has set it, and no other limit since. */
   private lockWait: LockWait | undefined;
-  /** Of the next statement. */
   private nextLockWait: LockWait | undefined;
-  /** The key is the name of a prepared statement, the value a time of `performance.now()`. */
+  /** By the name of a prepared statement, as of `performance.now()`. */
   private readonly keptUntil = new Map<string, number>();
 
   constructor(config: PoolClientConfig) {
-    // The parts of a transaction for a pooler are sent at once.
+    // A transaction for a pooler is sent at once.
     super({ ...config, pipeline: true, types: VALUE_TYPES });
     this.limits = config.limits;
     this.beginShared = beginShared(this.limits);
@@ -83,10 +79,10 @@ export class PoolClient extends CallbackClient {
    *
    * Without a pooler, the settings are set once for the session, and statements may be prepared. The server stays a
    * primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter 26.4).
-   * Behind a pooler, clients share sessions, which must stay unchanged: each statement is sent in a transaction that also
-   * sets the settings and checks that the server is a primary. So is the statement that finds this out.
+   * Behind a pooler, clients share sessions, which must stay unchanged: each statement, also the one that finds this
+   * out, is sent in a transaction that sets the settings and checks that the server is a primary.
    *
-   * @param mustWrite whether to refuse a server whose sessions are read-only
+   * @param mustWrite whether to reject a server whose sessions are read-only
    * @throws StandbyError
    * @throws ReadOnlyError
    */
@@ -102,7 +98,7 @@ export class PoolClient extends CallbackClient {
     this.runner = runner;
   }
 
-  /** The timeline that the primary writes; `undefined` if the server does not tell, like some that are not PostgreSQL. */
+  /** `undefined` if the server does not tell, like some that are not PostgreSQL. */
   async timeline(): Promise<Timeline | undefined> {
     try {
       const result = await this.send<{ system: string; timeline: string }>({ text: TIMELINE });
@@ -134,7 +130,8 @@ export class PoolClient extends CallbackClient {
   }
 
   /**
-   * Limits each wait of the transaction for a lock. Sent together with its first statement: if it fails, that fails as well.
+   * Limits each wait of the transaction for a lock. Sent together with its first statement, which fails if this
+   * fails.
    *
    * @param milliseconds until the transaction sets another limit
    */
@@ -145,8 +142,8 @@ export class PoolClient extends CallbackClient {
   }
 
   /**
-   * Runs a single statement, which is no part of a transaction, and limits its waits for locks, unless it seems to need no row or
-   * sets a limit itself.
+   * Limits the lock waits of a single statement outside of a transaction, unless it seems to need no row or sets a
+   * limit itself.
    *
    * @throws RowLockedError if it has waited for so many milliseconds
    */
@@ -166,14 +163,13 @@ export class PoolClient extends CallbackClient {
   }
 
   /**
-   * Makes the pool drop a connection that cannot write: a new one may lead to the new primary, or have a session that may
-   * write again.
+   * Makes the pool drop a connection that cannot write: a new one may lead to the new primary, or to a session that
+   * may write.
    */
   replace(): void {
     if (performance.now() - this.createdAt > MIN_AGE) void this.end().catch(() => {});
   }
 
-  /** Whether the session has prepared a statement. */
   hasPrepared(name: string): boolean {
     return this.prepared[name] !== undefined;
   }
@@ -187,7 +183,6 @@ export class PoolClient extends CallbackClient {
     delete this.prepared[name];
   }
 
-  /** The texts by their names. */
   private get prepared(): Record<string, string | undefined> {
     const { parsedStatements } = this.connection as unknown as {
       readonly parsedStatements: Record<string, string | undefined>;
@@ -201,8 +196,8 @@ export class PoolClient extends CallbackClient {
   }
 
   /**
-   * Sends a statement with a callback, and with a timeout instead of `query_timeout`. For a promise and for its timeout,
-   * node-postgres assigns a function to a property of the query. V8 allocates such a function among the old objects,
+   * Sends a statement with a callback, and with a timeout instead of `query_timeout`. For a promise and for its
+   * timeout, node-postgres assigns a function to a property of the query. V8 allocates it among the old objects,
    * where it keeps the rows alive until the next major garbage collection.
    */
   private async send<Row extends QueryResultRow>(
@@ -211,31 +206,31 @@ export class PoolClient extends CallbackClient {
     const { connection, reply } = this.limits;
     const probe = Math.min(connection, reply / 3);
     let timer = setTimeout(() => {
-      const failure = new Error(`no reply within ${reply} ms`);
-      this.runner?.onSilence(failure);
-      // A connection without a reply is closed: its next user would wait behind this statement.
-      timer = setTimeout(() => this.abandon(failure), probe);
+      const error = new Error(`no reply within ${reply} ms`);
+      this.runner?.onSilence(error);
+      // The next user of the connection would wait behind this statement.
+      timer = setTimeout(() => this.abandon(error), probe);
     }, reply - probe);
     try {
       const result = await new Promise<QueryResult<Row>>((resolve, reject) => {
-        super.query<Row>(statement, undefined, (failure, success) => {
-          if (failure) reject(failure);
+        super.query<Row>(statement, undefined, (error, success) => {
+          if (error) reject(error);
           else resolve(success);
         });
       });
       if (result.command === 'ROLLBACK' && statement.text === 'COMMIT') throw new RolledBackError();
       return result;
-    } catch (failure) {
-      if (this.lockWait !== undefined && isLockTimeout(failure)) this.lockWait.isOver = true;
-      // The stack of the caller, instead of the stack that reads the socket.
-      Error.captureStackTrace(failure as Error);
-      throw failure;
+    } catch (error) {
+      if (this.lockWait !== undefined && isLockTimeout(error)) this.lockWait.isOver = true;
+      // The stack of the caller, instead of the one that reads the socket.
+      Error.captureStackTrace(error as Error);
+      throw error;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  /** Runs a statement in TypeORM's transaction, or, in a single round trip, in a separate transaction. */
+  /** In TypeORM's transaction, or in a separate one in a single round trip. */
   private async queryPooled<Row extends QueryResultRow>({
     name: _name,
     ...unnamed
@@ -257,7 +252,6 @@ export class PoolClient extends CallbackClient {
     return this.transact<Row>(this.beginShared, unnamed);
   }
 
-  /** Runs a statement in a separate transaction, in a single round trip. */
   private async queryLimited<Row extends QueryResultRow>(
     config: QueryConfig,
     limit: LockWait,
@@ -266,13 +260,13 @@ export class PoolClient extends CallbackClient {
     const [begin, statement] = this.isPooled ? [this.beginShared, unnamed] : [BEGIN_OWN, config];
     try {
       return await this.transact(`${begin}; ${limiting(limit.milliseconds)}`, statement);
-    } catch (failure) {
-      limit.isOver = isLockTimeout(failure);
-      throw failure;
+    } catch (error) {
+      limit.isOver = isLockTimeout(error);
+      throw error;
     }
   }
 
-  /** Pipelined: all parts are sent at once. After a failure, PostgreSQL turns the COMMIT into a ROLLBACK (manual, chapter 3.4). */
+  /** Pipelined: all parts are sent at once. After an error, PostgreSQL turns the COMMIT into a ROLLBACK (manual, chapter 3.4). */
   private async transact<Row extends QueryResultRow>(
     begin: string,
     statement: QueryConfig,
@@ -289,7 +283,7 @@ export class PoolClient extends CallbackClient {
   }
 
   private async begin(text = this.beginShared): Promise<void> {
-    // One result for each of the statements.
+    // One result for each statement.
     const results: unknown = await this.send({ text });
     const recovery = (results as readonly QueryResult<{ in_hot_standby?: string }>[]).find(
       ({ command }) => command === 'SHOW',

@@ -3,19 +3,19 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { READ_ONLY, stateOf } from '../database-failure.js';
 
 /**
- * Milliseconds without such a failure until the database counts as recovered. On a full disk, some statements still succeed,
- * because their rows fit into existing pages.
+ * Milliseconds without such an error until the database counts as recovered. On a full disk, some statements still
+ * succeed, because their rows fit into existing pages.
  */
 const RECOVERY = 5_000;
 
-/** What a database refuses that is read-only, whichever statement it was: a SELECT can call a function that writes. */
+/** The operation that a read-only database rejects, whichever statement it was: a SELECT can call a function that writes. */
 const WRITES = 'writes';
 
 const WRITING = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
-/** Logs which operations the database refuses, for example because of a full disk, and when it accepts them again. */
+/** Logs which operations the database rejects, for example because of a full disk, and when it accepts them again. */
 export class RefusedOperations {
-  /** The key is the operation, such as INSERT. */
+  /** By operation, such as INSERT. */
   private readonly refused = new Map<string, { last: number; count: number }>();
 
   constructor(private readonly logger: Logger) {}
@@ -35,9 +35,9 @@ export class RefusedOperations {
   }
 
   private end(refused: string): void {
-    const failure = this.refused.get(refused);
-    if (failure === undefined || performance.now() - failure.last < RECOVERY) return;
+    const entry = this.refused.get(refused);
+    if (entry === undefined || performance.now() - entry.last < RECOVERY) return;
     this.refused.delete(refused);
-    this.logger.info({ refused: failure.count }, `the database accepts ${refused} again`);
+    this.logger.info({ refused: entry.count }, `the database accepts ${refused} again`);
   }
 }

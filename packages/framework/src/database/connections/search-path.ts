@@ -1,9 +1,9 @@
 import { escapeLiteral } from 'pg';
 
 /**
- * An expression for the search path of a session without the schemas that have tables of these names and are not the first:
- * another instance has its tables there, and those that this one lacks would be found in their place. Other schemas stay,
- * because extensions can be in them. Null if no schema is to be left out.
+ * An expression for the search path of a session without the schemas, other than the first, that have tables of these
+ * names: they belong to another instance, and would be found in place of tables that this one lacks. Other schemas
+ * stay, because extensions can be in them. Null if no schema is to be left out.
  */
 export function narrowedPath(tables: readonly string[]): string {
   return `(SELECT CASE WHEN NOT bool_and(is_kept)

@@ -16,7 +16,7 @@ export class Servers {
     return new Servers(servers, new Timelines(logger));
   }
 
-  /** The servers of another URL. They may belong to the same cluster, so what is known of it stays known. */
+  /** They may belong to one cluster with the former servers, so its timelines stay known. */
   replacedBy(servers: DatabaseServers): Servers {
     return new Servers(servers, this.timelines);
   }
@@ -30,7 +30,7 @@ export class Servers {
    *
    * @param config its URL is the one of that host, and may have another login
    * @returns the URL of the primary
-   * @throws NoPrimaryError, or the failure of the only host
+   * @throws NoPrimaryError, or the error of the only host
    */
   findPrimary(config: PoolClientConfig, signal: AbortSignal): Promise<string> {
     const { urls } = this.servers;
@@ -42,7 +42,7 @@ export class Servers {
       // With `once`, because Node.js 20 and 22 keep a signal of `AbortSignal.any` for as long as it has a listener.
       end.addEventListener('abort', () => client.abandon(), { once: true });
       try {
-        // A new connection, because connections of the pool may be broken without notice.
+        // Connections of the pool may be broken without notice.
         return await this.connect(client);
       } finally {
         client.abandon();
@@ -65,8 +65,8 @@ export class Servers {
   }
 
   /**
-   * Prepares the session of a client that is connected, like {@link connect}. A primary that was replaced, but not shut
-   * down, still takes connections and writes. Of several hosts, only the server with the newest timeline is used.
+   * Prepares the session of a client that is connected, like {@link connect}. A replaced primary that was not shut
+   * down still takes connections and writes, so of several hosts only the one with the newest timeline is used.
    */
   async adopt(client: PoolClient, runner?: StatementRunner): Promise<number> {
     await client.adoptSession(this.servers.mustWrite, runner);
@@ -83,7 +83,7 @@ export async function withTimeout<Result>(
   client: PoolClient,
   connecting: () => Promise<Result>,
 ): Promise<Result> {
-  // `setImmediate` first reads an answer that has already arrived.
+  // `setImmediate` first reads a response that has already arrived.
   let giveUp: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     giveUp = setImmediate(() => client.abandon());

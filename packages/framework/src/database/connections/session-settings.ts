@@ -2,9 +2,9 @@ import { DATABASE_LIMITS } from '../limits.js';
 import type { DatabaseLimits } from '../limits.js';
 
 /**
- * What statements and their results depend on, whatever the role, the database or the server has set
- * (docs/decisions/database-sessions.md). With another `DateStyle`, the driver cannot read a time. Without `array_nulls`, an
- * absent member becomes the text `NULL`. With a limit of GIN, a search loses rows.
+ * Settings that statements and their results depend on, whatever the role, the database or the server has set
+ * (docs/decisions/database-sessions.md). With another `DateStyle`, the driver cannot read a time. Without
+ * `array_nulls`, an absent element becomes the text `NULL`. With a limit of GIN, a search loses rows.
  */
 export const RELIED_ON = {
   DateStyle: 'ISO, YMD',
@@ -16,7 +16,7 @@ export const RELIED_ON = {
   gin_fuzzy_search_limit: '0',
 } as const;
 
-/** A session that nobody else uses has these. The pool itself closes idle connections. */
+/** For a session without a pooler. The pool itself closes idle connections. */
 const OWN_SESSION = {
   ...RELIED_ON,
   default_transaction_isolation: 'read committed',
@@ -27,19 +27,19 @@ type Replacements = Readonly<
   Record<string, readonly [value: string | number, replaced: string | number]>
 >;
 
-/** These replace only the values that mean that there is none: others are the choice of an operator. */
+/** These replace only the values that mean no limit: others are the choice of an operator. */
 const TIMEOUTS: Replacements = {
   lock_timeout: [DATABASE_LIMITS.lock, 0],
   idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, 0],
 };
 
-/** With `off`, a crash loses creates that were answered. */
+/** With `off`, a crash loses creates with a success response. */
 const DURABILITY: Replacements = { synchronous_commit: ['on', 'off'] };
 
 /** With `replica`, PostgreSQL checks no foreign keys and fires no triggers. It lets only superusers change this setting. */
 const INTEGRITY: Replacements = { session_replication_role: ['origin', 'replica'] };
 
-/** An expression for each value that is to be replaced. */
+/** Expressions for the values to replace. */
 function replacing(
   settings: Replacements,
   replacement: (name: string, value: string | number) => string,
@@ -53,8 +53,8 @@ function replacing(
 const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
 
 /**
- * An expression for each setting, which the session keeps when the server reloads its configuration: a value of the session has
- * priority (PostgreSQL manual, chapter 19.1.3).
+ * Expressions for settings that the session keeps when the server reloads its configuration: a value of the session
+ * has priority (PostgreSQL manual, chapter 19.1.3).
  */
 function keeping(settings: Replacements): readonly string[] {
   return Object.entries(settings).map(
@@ -63,7 +63,6 @@ function keeping(settings: Replacements): readonly string[] {
   );
 }
 
-/** An expression for each setting of a session that nobody else uses. */
 const SET_UP_SESSION = [
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
   ...keeping({ ...TIMEOUTS, ...DURABILITY }),
@@ -74,7 +73,7 @@ const SET_UP_SESSION = [
 const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
 
 /**
- * Tells what the session is, and sets it up if its process has the id `$1`, so that nobody else uses it.
+ * Reads what the session is, and sets it up if its process has the id `$1`: then no pooler shares it.
  *
  * @param path an expression for the search path
  */
@@ -88,23 +87,23 @@ export function setUpSession(path: string, { statement }: DatabaseLimits): strin
 }
 
 /**
- * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM can still
- * set the isolation level.
+ * Begins a transaction that tells whether the server is a standby. No statement of it takes a snapshot, so TypeORM
+ * can still set the isolation level.
  */
 function begin(settings: Readonly<Record<string, string | number>>): string {
   const local = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = '${value}'`);
   return ['BEGIN ISOLATION LEVEL READ COMMITTED', ...local, 'SHOW in_hot_standby'].join('; ');
 }
 
-/** A transaction in a session that nobody else uses, and whose settings are set. */
+/** In a session without a pooler, whose settings are set. */
 export const BEGIN_OWN = begin({});
 
-/** The first transaction in a session of which nothing is known begins with this. */
+/** The first transaction of a session, of which nothing is known. */
 export function beginFirst({ statement }: DatabaseLimits): string {
   return begin({ statement_timeout: statement });
 }
 
-/** Transactions in sessions that other clients of a pooler share begin with this. */
+/** In sessions that other clients of a pooler share. */
 export function beginShared({ statement }: DatabaseLimits): string {
   return begin({
     ...RELIED_ON,

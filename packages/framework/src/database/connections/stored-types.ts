@@ -27,7 +27,7 @@ const ARRAYS = {
   3807: JSONB,
 } as const;
 
-/** The text of a value for which JavaScript, or JSON, has none, such as `infinity`. */
+/** The text of a value that JavaScript or JSON cannot express, such as `infinity`. */
 export class OwnText {
   constructor(readonly text: string) {}
 }
@@ -81,9 +81,9 @@ for (const [array, oid] of Object.entries(ARRAYS)) {
 }
 
 /**
- * How the rows of resources are read: a row with a value that JavaScript cannot hold must not keep the others of a list from being
- * read, and documents keep their digits. What decides something, such as the end of a token, is read with {@link VALUE_TYPES}, which
- * fails for a time that it cannot read.
+ * How the rows of resources are read: a row with a value that JavaScript cannot hold must not make the others of a
+ * list unreadable, and documents keep their digits. Values that decide something, such as the end of a token, are
+ * read with {@link VALUE_TYPES}, which fails for a time that it cannot read.
  */
 export const STORED_TYPES: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 
-/** The history of a database cluster that a primary writes. Each promotion begins a new one (manual, chapter 25.3.6). */
+/** A branch of the WAL of a cluster. Each promotion begins a new one (manual, chapter 25.3.6). */
 export interface Timeline {
-  /** All servers of a cluster, and only these, have one identifier. */
+  /** The identifier that only the servers of one cluster have. */
   readonly system: string;
   readonly number: number;
 }
@@ -12,13 +12,12 @@ export const TIMELINE = `SELECT system_identifier::text AS system,
     left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline
   FROM pg_control_system()`;
 
-/** Tells servers that were replaced by a newer primary. */
+/** Detects servers that were replaced by a newer primary. */
 export class Timelines {
-  /** The newest of a server that was reached. */
+  /** The newest one that was reached. */
   private newest: Timeline | undefined;
 
-  /** Servers with an older timeline that were reported. */
-  private readonly replaced = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(private readonly logger: Logger) {}
 
@@ -34,11 +33,11 @@ export class Timelines {
       return;
     }
     const reason = `the server is on timeline ${number}, but timeline ${newest} exists`;
-    // Whoever writes to this server by another way loses what is written.
-    if (!this.replaced.has(server)) {
+    // Writes to this server by another way would be lost.
+    if (!this.reported.has(server)) {
       this.logger.error({ server, reason }, 'a replaced primary is still running');
     }
-    this.replaced.add(server);
+    this.reported.add(server);
     throw new Error(reason);
   }
 }

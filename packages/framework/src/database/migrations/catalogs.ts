@@ -1,6 +1,6 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 
-/** What PostgreSQL drops with a column, or what keeps it from dropping the column. */
+/** Dropped with a column, or preventing its drop. */
 export interface Dependent {
   /** Such as `the index "tools_name_idx" of "tools"`. */
   readonly what: string;
@@ -9,7 +9,6 @@ export interface Dependent {
   readonly blocks: boolean;
 }
 
-/** An index or a constraint of a table. */
 export interface TablePart {
   readonly kind: 'index' | 'constraint';
   readonly name: string;
@@ -48,7 +47,7 @@ export function dependentsOf(
   );
 }
 
-/** What a column has of its own, besides its type, its default and its identity. */
+/** Besides type, default and identity. */
 export async function propertiesOf(
   dataSource: DataSource,
   table: string,

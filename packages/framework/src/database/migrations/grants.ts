@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg';
 
-/** What a role may do with the rows of a table (PostgreSQL manual, chapter 5.8). */
+/** On the rows of a table (PostgreSQL manual, chapter 5.8). */
 export type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 
 export const ALL_ROWS: readonly Privilege[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
@@ -13,7 +13,6 @@ export interface GrantedTable {
   readonly privileges: readonly Privilege[];
 }
 
-/** All that a role gets. */
 export interface Grants {
   readonly role: string;
   readonly database: string;
@@ -26,7 +25,7 @@ export interface Grants {
   readonly sequences: readonly string[];
 }
 
-/** Statements after which the role has these privileges on the tables, and no others from the same grantor. */
+/** The role then has these privileges on the tables, and no others from one grantor. */
 export function grantStatements(grants: Grants): string[] {
   const { role, database, schema, tables, functions, sequences } = grants;
   const grantee = escapeIdentifier(role);

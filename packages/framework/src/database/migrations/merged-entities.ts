@@ -1,6 +1,6 @@
 import type { EntityMetadata } from 'typeorm';
 
-/** One declaration of all entities of a table. */
+/** One declaration for all entities of a table. */
 export function merged(entities: readonly EntityMetadata[]): EntityMetadata {
   const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
   if (others.length === 0) return first;

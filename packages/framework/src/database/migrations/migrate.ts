@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg, { DatabaseError } from 'pg';
+import pg from 'pg';
 import type { Client } from 'pg';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
@@ -12,7 +12,8 @@ import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-failure.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { settings, showLife, silenceOf, takeLock } from './migration-lock.js';
+import { showLife, silenceOf, takeLock } from './migration-lock.js';
+import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
 import { requireNoTablesBehind } from './tables-behind.js';
@@ -20,12 +21,9 @@ import { requireNoTablesBehind } from './tables-behind.js';
 const UP_TO_DATE = 'the database is up to date';
 const LOST = 'the migration lock is lost';
 
-/** lock not available, deadlock detected. */
-const CONTENTION = new Set(['55P03', '40P01']);
-
 /**
- * How far the server has come with each index that it builds. Each phase counts anew (PostgreSQL manual, chapter 27.4.4).
- * The session for which it waits has a transaction that must end before the build goes on.
+ * Progress of each index build. Each phase counts anew (PostgreSQL manual, chapter 27.4.4). The session for which it
+ * waits has a transaction that must end before the build goes on.
  */
 const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_relid) AS index, phase,
     floor(100.0 * coalesce(
@@ -39,7 +37,7 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
  * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
  * instances start at once, only the first applies them.
  *
- * @param access is granted at each call, because its role and the privileges may be others than last time
+ * @param access is granted at each call, because its role and the privileges may have changed
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait for another instance
  */
@@ -89,7 +87,7 @@ export async function revertMigration(dataSource: DataSource, waiting: StartWait
   const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
     const [last] = await executor.getExecutedMigrations();
     if (last === undefined) return undefined;
-    // A migration of a later release, which this release cannot revert, is the executor's failure.
+    // The executor throws for a migration of a later release.
     const known = dataSource.migrations.find((migration) => nameOf(migration) === last.name);
     await perform(known, () => executor.undoLastMigration());
     return last.name;
@@ -98,20 +96,19 @@ export async function revertMigration(dataSource: DataSource, waiting: StartWait
   else waiting.log.info({ reverted }, 'reverted the last migration');
 }
 
-/** Performs one migration, in a transaction unless it has `transaction = false`. */
+/** In a transaction unless the migration has `transaction = false`. */
 type Perform = (
   migration: MigrationInterface | undefined,
   step: () => Promise<unknown>,
 ) => Promise<void>;
 
-/** Changes the schema under the lock. */
 async function migrate<T>(
   dataSource: DataSource,
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
   const path = narrowedPath(tablesOf(dataSource));
-  // Separate connections for the lock and the migrations, because the connections of the pool have statement timeouts.
+  // The connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
     url: poolOf(dataSource)?.url,
@@ -158,71 +155,7 @@ async function migrate<T>(
 }
 
 /**
- * Also for what cannot run in a transaction. A session of a pooler has other users, so it stays as it is: PostgreSQL sends
- * its process id at the start of a session, a pooler sends a different number.
- */
-async function setUp(client: Client, path: string): Promise<void> {
-  const { processID } = client as unknown as { readonly processID: number | null };
-  await client.query(
-    `BEGIN; ${settings('session', path)} AND pg_backend_pid() = ${processID}; COMMIT`,
-  );
-}
-
-/**
- * Who waits for a lock on a table keeps others from the table, so each wait for a lock is short. Meanwhile, requests wait
- * as well.
- */
-async function inTransaction(
-  session: QueryRunner,
-  path: string,
-  { limits = STARTUP_LIMITS }: StartWait,
-  step: () => Promise<unknown>,
-): Promise<void> {
-  await session.manager.transaction('READ COMMITTED', async () => {
-    await session.query(settings('transaction', path));
-    await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
-    await step();
-  });
-}
-
-/** @throws StartupError if the session of a pooler, which stays as it is, would find tables of another instance */
-async function outsideOfTransaction(
-  session: QueryRunner,
-  path: string,
-  step: () => Promise<unknown>,
-): Promise<void> {
-  const [found] = (await session.query(`SELECT ${path} AS path`)) as readonly {
-    readonly path: string | null;
-  }[];
-  if (found?.path !== null) {
-    throw new StartupError(
-      `DATABASE_URL: the search_path names a schema with tables of another instance: set it to ${found?.path}, or migrate without the pooler`,
-    );
-  }
-  await step();
-}
-
-/** Repeats a migration that was refused a lock, for a limited time and with pauses in which others can work. */
-async function whenFree(
-  { log, signal, limits = STARTUP_LIMITS }: StartWait,
-  step: () => Promise<unknown>,
-): Promise<void> {
-  const deadline = performance.now() + limits.migrationLock;
-  for (;;) {
-    try {
-      await step();
-      return;
-    } catch (error) {
-      const isContention = error instanceof DatabaseError && CONTENTION.has(String(error.code));
-      if (!isContention || performance.now() > deadline) throw error;
-      log.info({ reason: describeFailure(error) }, 'a migration waits for a lock: trying again');
-    }
-    await sleep(4 * limits.tableLock, undefined, { signal });
-  }
-}
-
-/**
- * Shows that this instance is alive, and logs how far it has come.
+ * Shows that this instance is alive, and logs its progress.
  *
  * @returns stops it
  */
@@ -231,12 +164,12 @@ function attend(
   dataSource: DataSource,
   { log, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
 ): () => Promise<void> {
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     await showLife(lock).catch((error: unknown) => {
       clearInterval(timer);
       log.error({ reason: describeFailure(error) }, LOST);
     });
-    // Without a connection for it, there is nothing to log. The migration meets the same failure, or does not need it.
+    // Without a connection, there is nothing to log: the migration meets its own error.
     const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
     for (const progress of await builds.catch(() => [])) {
       log.info(progress, 'building an index');
@@ -245,7 +178,7 @@ function attend(
   };
   let last: Promise<void> | undefined;
   const timer = setInterval(() => {
-    last ??= look().finally(() => (last = undefined));
+    last ??= check().finally(() => (last = undefined));
   }, limits.beat);
   return async () => {
     clearInterval(timer);
@@ -254,8 +187,7 @@ function attend(
 }
 
 /**
- * Waits until another process has applied the migrations, for a limited time or as long as that process shows signs of
- * life.
+ * Waits until another process has applied the migrations, for a limited time or as long as it shows signs of life.
  *
  * @throws StartupError
  * @throws AbortError when `signal` aborts the wait
@@ -295,16 +227,15 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
   }
 }
 
-/** As TypeORM names a migration in the table of those that were applied: the property is optional. */
+/** As in TypeORM's table of applied migrations: the property is optional. */
 export function nameOf(migration: MigrationInterface): string {
   return migration.name ?? migration.constructor.name;
 }
 
 /**
- * Compares the applied migrations with those of this release. TypeORM's own comparison takes a table that the role may not
- * read for one that does not exist.
+ * TypeORM's own comparison takes a table that the role may not read for a missing one.
  *
- * @returns the names of migrations that are `pending`, and of those that only a `newer` release has, if there are any
+ * @returns the names of `pending` migrations, and of those that only a `newer` release has, if there are any
  * @throws StartupError
  */
 async function compareMigrations(

@@ -3,16 +3,16 @@ import { StartupError } from '../../errors/startup.error.js';
 import { dependentsOf, propertiesOf } from './catalogs.js';
 import { SchemaComparison } from './schema-comparison.js';
 
-/** A migration would lose what was made by hand, or could not run. The message has one line for each. */
+/** A migration would lose objects made by hand, or could not run. The message has one line for each. */
 export class LossError extends StartupError {
   override readonly exitCode = 2;
 }
 
 /**
- * Generates the migration from the database's schema to the entities', not formatted. `undefined` if they already match.
+ * Generates an unformatted migration from the schema of the database to the entities; `undefined` if they match.
  *
  * @param name in Pascal case, such as `CreateTools`
- * @param report is told in sentences what the migration drops, and what it leaves although no entity declares it
+ * @param report receives sentences: what the migration drops, and what it leaves although no entity declares it
  */
 export async function generateMigration(
   dataSource: DataSource,
@@ -22,7 +22,7 @@ export async function generateMigration(
 ) {
   const comparison = await SchemaComparison.of(dataSource);
   const inMemory = await comparison.compare();
-  // The parameters of such a statement are not part of it, and no migration makes this table of TypeORM's.
+  // Such a statement lacks its parameters, and no migration makes this table of TypeORM.
   const isOfTypeorm = ({ query }: { query: string }) =>
     /^(INSERT INTO|DELETE FROM) /.test(query) &&
     query.includes(`"${dataSource.metadataTableName}"`);
@@ -98,7 +98,7 @@ ${statements(downQueries.toReversed().map(({ query }) => query))}
   };
 }
 
-/** What goes with a column or keeps it from being dropped, if the migration does not drop it by name. */
+/** What is dropped with a column or prevents its drop, if the migration does not drop it by name. */
 async function droppedWith(
   dataSource: DataSource,
   table: string,
@@ -109,9 +109,9 @@ async function droppedWith(
   const dependents = (await dependentsOf(dataSource, table, column)).filter(
     ({ name }) => !drops.some((statement) => statement.endsWith(`"${name}"`)),
   );
-  const those = (blocks: boolean) =>
+  const namesOf = (blocks: boolean) =>
     dependents.filter((each) => each.blocks === blocks).map(({ what }) => what);
-  return { dropped: those(false), blockers: those(true) };
+  return { dropped: namesOf(false), blockers: namesOf(true) };
 }
 
 function statements(queries: readonly string[]): string {

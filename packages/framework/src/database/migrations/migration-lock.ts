@@ -8,7 +8,7 @@ import type { StartWait } from '../connect.js';
 
 const { migrations: LOCK } = ADVISORY_LOCKS;
 
-/** PostgreSQL 17 has the last timeout. */
+/** The last timeout is new in PostgreSQL 17. */
 const SETTINGS = {
   ...RELIED_ON,
   default_transaction_isolation: 'read committed',
@@ -20,8 +20,8 @@ const SETTINGS = {
 } as const;
 
 /**
- * Sets what this server has of what a migration relies on, in a transaction. No timeout may end a migration or the lock, nor
- * this statement, which takes a millisecond.
+ * Sets the settings that a migration relies on, as far as the server has them, in a transaction. No timeout may end a
+ * migration or the lock, nor this statement, which takes a millisecond.
  *
  * @param path an expression for the search path
  */
@@ -33,16 +33,16 @@ export function settings(scope: 'transaction' | 'session', path = 'NULL'): strin
 }
 
 /**
- * The transaction that holds the lock, and the name of its session, which every role sees and each sign of life changes.
- * Releases before had no such sign: of them, this tells when the session was last active, which only its own role and
- * members of `pg_read_all_stats` see.
+ * The transaction that holds the lock, and the name of its session, which every role sees and each sign of life
+ * changes. Earlier releases had no such sign: there, the time of the last activity counts, which only their own role
+ * and members of `pg_read_all_stats` see.
  */
 const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', virtualtransaction, application_name, state_change), ',') AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
   WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/** Tells whether the instance that migrates has shown no sign of life for so many milliseconds. */
+/** Whether the instance that migrates has shown no sign of life for so many milliseconds. */
 export function silenceOf(
   database: { query(statement: string): Promise<unknown> },
   milliseconds: number,
@@ -58,13 +58,14 @@ export function silenceOf(
 }
 
 /**
- * Takes the lock of the instance that migrates, for a transaction of its own: clients of PgBouncer share sessions, and
- * `CREATE INDEX CONCURRENTLY` cannot run in a transaction. Waits for another instance as long as it shows signs of life.
+ * Takes the lock of the instance that migrates, for a transaction of its own: clients of PgBouncer share sessions,
+ * and `CREATE INDEX CONCURRENTLY` cannot run in a transaction. Waits for another instance as long as it shows signs
+ * of life.
  *
- * `CREATE INDEX CONCURRENTLY` also waits for each transaction that has a snapshot when it looks. If it ever saw this
- * transaction with one, both would wait for each other. So there is no snapshot here: the transaction is READ COMMITTED,
- * `SET` takes none, and statements without parameters are sent with the simple protocol, whose snapshot does not outlive
- * them. For the same reason, each attempt to take the lock is a transaction of its own.
+ * `CREATE INDEX CONCURRENTLY` also waits for each transaction that has a snapshot at that moment. If this transaction
+ * ever had one, both would wait for each other, so it has none: it is READ COMMITTED, `SET` takes none, and
+ * statements without parameters are sent with the simple protocol, whose snapshot does not outlive them. Each attempt
+ * to take the lock is a transaction of its own for this reason, too.
  *
  * @throws AbortError when `signal` aborts the wait
  */

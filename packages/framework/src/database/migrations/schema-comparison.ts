@@ -8,31 +8,30 @@ import { partsOf } from './catalogs.js';
 import type { TablePart } from './catalogs.js';
 import { merged } from './merged-entities.js';
 
-/** What a table has and no entity declares. */
+/** Part of a table that no entity declares. */
 export interface Undeclared {
   /** Such as `the index "tools_name_idx" of "tools"`. */
   readonly what: string;
-  /** The statement that drops it. */
   readonly toDrop: string;
 }
 
-/** What is part of a table and has a name. */
 interface Named {
   readonly name?: string | undefined;
 }
 
-/** Types between which PostgreSQL casts by itself, both ways. It refuses a value that does not fit. */
+/** Types between which PostgreSQL casts by itself, both ways. It rejects a value that does not fit. */
 const WITH_CASTS = [
   ['text', 'character varying'],
   ['smallint', 'integer', 'bigint'],
 ];
 
-/** TypeORM gives these names to what an entity declares without a name, with a hash. */
+/** The names that TypeORM gives, with a hash. */
 const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
 
 /**
- * TypeORM drops whatever no entity declares, as if it had been removed from an entity: an index with an expression, a CHECK, a default.
- * This comparison leaves it alone, unless TypeORM itself has made it. A plain column is dropped: nothing tells who made it.
+ * TypeORM drops everything that no entity declares, as if it had been removed from an entity: an index with an
+ * expression, a CHECK, a default. This comparison leaves it alone, unless TypeORM itself has made it. A plain column
+ * is dropped: nothing tells how it was made.
  */
 export class SchemaComparison extends RdbmsSchemaBuilder {
   readonly undeclared: Undeclared[] = [];
@@ -52,7 +51,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  /** The statements from the tables to the entities, and back. */
+  /** Statements from the tables to the entities, and back. */
   compare(): Promise<SqlInMemory> {
     return this.log();
   }
@@ -111,7 +110,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     }
   }
 
-  /** What TypeORM reads is in its picture of the table. */
+  /** TypeORM does not read all parts of a table. */
   private async leaveUnread(table: Table, metadata: EntityMetadata): Promise<void> {
     const known = [table, metadata].flatMap(
       ({ indices, checks, exclusions, uniques, foreignKeys }): readonly Named[] =>
@@ -129,7 +128,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  /** Removes from TypeORM's picture of the table what the entity does not declare. */
+  /** Removes undeclared parts from TypeORM's copy of the table. */
   private leaveUndeclared(table: Table, metadata: EntityMetadata): void {
     const columns = new Map(metadata.columns.map((column) => [column.databaseName, column]));
     if (metadata.comment === undefined) delete table.comment;
@@ -147,7 +146,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     table.columns = table.columns.filter((column) => {
       const declared = columns.get(column.name);
       if (declared !== undefined) this.leaveOpen(table, column, declared);
-      // The entity of a table need not have what the database computes for itself.
+      // An entity need not declare columns that the database computes.
       else if (column.generatedType !== undefined) {
         const what = `the generated column "${column.name}" of ${quoted(table)}`;
         this.leave(table, what, `DROP COLUMN "${column.name}"`);
@@ -157,7 +156,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     });
   }
 
-  /** Those that the entity declares, and those that it has declared once. */
+  /** Parts that the entity declares, or has declared once. */
   private declared<Part extends Named>(
     table: Table,
     kind: TablePart['kind'],
@@ -179,7 +178,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  /** TypeORM drops a column and adds another for a new type: with all values, and all that was made by hand. */
+  /** TypeORM would drop the column and add another, and lose all values and objects made by hand. */
   private changeType(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const { driver } = this.dataSource;
     const type = driver.normalizeType(declared);
@@ -199,7 +198,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     upQueries.push(statement());
   }
 
-  /** What the entity does not say of a column is as it is in the table. */
+  /** What the entity leaves open stays as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
       this.leave(
@@ -253,7 +252,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   }
 }
 
-/** TypeORM looks for the expressions of generated columns in a table that it makes only for entities that declare some. */
+/** TypeORM looks for the expressions of generated columns in a table that it makes only if an entity declares some. */
 async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   const runner = dataSource.createQueryRunner();
   const table = dataSource.metadataTableName;

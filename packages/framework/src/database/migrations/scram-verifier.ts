@@ -3,8 +3,8 @@ import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 const ITERATIONS = 4096;
 
 /**
- * What PostgreSQL stores in place of a password (RFC 5803; manual, chapter 53.3). A server that gets this instead of the
- * password cannot write the password to its log.
+ * Stored by PostgreSQL in place of a password (RFC 5803; manual, chapter 53.3). A server that receives it cannot
+ * write the password to its log.
  *
  * @param password printable ASCII, which SASLprep (RFC 4013) leaves unchanged
  */

@@ -8,14 +8,13 @@ import { ALL_ROWS, grantStatements } from './grants.js';
 import type { GrantedTable } from './grants.js';
 import { scramVerifier } from './scram-verifier.js';
 
-/** A role that the service connects with, beside the role that migrates. */
+/** The role that the service connects with, beside the role that migrates. */
 export interface ServiceRole {
   readonly name: string;
-  /** With a password, the role is created if there is none. */
+  /** With a password, a missing role is created. */
   readonly password: string | undefined;
 }
 
-/** A role, and the schema that it works with. */
 export interface ServiceAccess {
   readonly role: ServiceRole;
   readonly schema: DatabaseSchema;
@@ -28,8 +27,8 @@ const ROLE =
   "SELECT pg_has_role(oid, current_user, 'MEMBER') AS own FROM pg_roles WHERE rolname = $1";
 
 /**
- * Where the session is, what of the functions ($2) it has, since their migrations leave them out on servers that have no use
- * for them, and the sequences of columns (of tables $3, with names $4).
+ * Where the session is, which of the functions ($2) exist, since migrations leave them out on servers without use for
+ * them, and the sequences of columns (of tables $3, with names $4).
  */
 const PLACE = `SELECT current_database() AS database, current_schema() AS schema,
     has_schema_privilege($1, current_schema(), 'CREATE')
@@ -47,7 +46,7 @@ interface Place {
 }
 
 /**
- * Gives the role of the service what it needs for the tables of the modules, and for the list of migrations. To be called
+ * Gives the role of the service its privileges on the tables of the modules, and on the list of migrations. Call it
  * in a transaction after the migrations, so that no table is forgotten.
  *
  * @throws StartupError
@@ -104,7 +103,7 @@ async function requireRole(session: QueryRunner, { name, password }: ServiceRole
   }
 }
 
-/** Tables and columns whose ids the database counts. The service moves their sequences behind ids that are taken. */
+/** Tables and columns with ids from the database. The service moves their sequences behind ids that are taken. */
 function numberedIds(dataSource: DataSource): readonly (readonly [path: string, name: string])[] {
   return dataSource.entityMetadatas.flatMap((metadata) =>
     metadata.generatedColumns

@@ -5,7 +5,7 @@ import { describeFailure } from '../../observability/describe-failure.js';
 import { serverOf } from '../connect.js';
 
 /**
- * The next schema of the path with a table of migrations ($1) that this role may read. Releases up to 1.2 work with these
+ * The next schema of the path with a table of migrations ($1) that this role may read. Releases up to 1.2 use these
  * tables, wherever they are in the path.
  */
 const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schema()) AS first, quote_ident(current_user) AS role,
@@ -19,9 +19,9 @@ const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schem
 type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly isByRole: boolean };
 
 /**
- * To be called before the first migration makes tables in the first schema of the search path. Refuses if nobody has asked
- * for that schema, and the store is behind it: somebody has created a schema with the name of the role meanwhile, so the
- * service would start with an empty store.
+ * To be called before the first migration makes tables in the first schema of the search path. Throws if the operator
+ * has not asked for that schema, and the tables are in a later one: a schema with the name of the role was created
+ * meanwhile, and the service would start with an empty store.
  *
  * @throws StartupError
  */
@@ -52,7 +52,7 @@ async function findTablesBehind(dataSource: DataSource): Promise<Found | undefin
       [table],
     );
     if (own?.exists === true) return undefined;
-    // The path that the operator has set: that of the session lacks the schemas in question.
+    // The path of the session lacks the schemas in question.
     await manager.query('SET LOCAL search_path TO DEFAULT');
     return (await manager.query<Found[]>(BEHIND, [table]))[0];
   });

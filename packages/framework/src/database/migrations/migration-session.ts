@@ -1,0 +1,73 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseError } from 'pg';
+import type { Client } from 'pg';
+import type { QueryRunner } from 'typeorm';
+import { StartupError } from '../../errors/startup.error.js';
+import { describeFailure } from '../../observability/describe-failure.js';
+import { STARTUP_LIMITS } from '../connect.js';
+import type { StartWait } from '../connect.js';
+import { settings } from './migration-lock.js';
+
+/** lock not available, deadlock detected. */
+const CONTENTION = new Set(['55P03', '40P01']);
+
+/**
+ * Also for migrations outside of a transaction. The session of a pooler has other users, so it stays as it is:
+ * PostgreSQL sends its process id at the start of a session, a pooler sends a different number.
+ */
+export async function setUp(client: Client, path: string): Promise<void> {
+  const { processID } = client as unknown as { readonly processID: number | null };
+  await client.query(
+    `BEGIN; ${settings('session', path)} AND pg_backend_pid() = ${processID}; COMMIT`,
+  );
+}
+
+/** A wait for a lock on a table keeps others from the table, so each is short. */
+export async function inTransaction(
+  session: QueryRunner,
+  path: string,
+  { limits = STARTUP_LIMITS }: StartWait,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  await session.manager.transaction('READ COMMITTED', async () => {
+    await session.query(settings('transaction', path));
+    await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
+    await step();
+  });
+}
+
+/** @throws StartupError if the session of a pooler, which stays as it is, would find tables of another instance */
+export async function outsideOfTransaction(
+  session: QueryRunner,
+  path: string,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const [found] = (await session.query(`SELECT ${path} AS path`)) as readonly {
+    readonly path: string | null;
+  }[];
+  if (found?.path !== null) {
+    throw new StartupError(
+      `DATABASE_URL: the search_path names a schema with tables of another instance: set it to ${found?.path}, or migrate without the pooler`,
+    );
+  }
+  await step();
+}
+
+/** Repeats a migration without its lock, for a limited time and with pauses in which others can work. */
+export async function whenFree(
+  { log, signal, limits = STARTUP_LIMITS }: StartWait,
+  step: () => Promise<unknown>,
+): Promise<void> {
+  const deadline = performance.now() + limits.migrationLock;
+  for (;;) {
+    try {
+      await step();
+      return;
+    } catch (error) {
+      const isContention = error instanceof DatabaseError && CONTENTION.has(String(error.code));
+      if (!isContention || performance.now() > deadline) throw error;
+      log.info({ reason: describeFailure(error) }, 'a migration waits for a lock: trying again');
+    }
+    await sleep(4 * limits.tableLock, undefined, { signal });
+  }
+}
