@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// First, because the rest may be too new for an old Node.js.
+// First: an old Node.js cannot load the rest.
 import './node-version.js';
 
 const { parseArgs } = await import('node:util');
@@ -32,7 +32,7 @@ function parsed() {
     const options = {
       packages: { type: 'string' },
       changes: { type: 'boolean', default: false },
-      // For `npm run generate`, whose words npm puts at the end of its script.
+      // For `npm run generate`, because npm appends its arguments to the script.
       openapi: { type: 'boolean', default: false },
     };
     const { positionals, values } = parseArgs({ options, allowPositionals: true });

@@ -1,9 +1,9 @@
 import { builtinModules } from 'node:module';
 
-/** Why nothing is made, in one line. */
+/** An error for the user, in one line. */
 export class Refusal extends Error {}
 
-/** Ends a command with one line if it can make nothing. What the file system refuses says so in one line, too. */
+/** Ends a command with one line for its own errors and errors of the file system. */
 export async function refusing(command) {
   try {
     await command();
@@ -16,19 +16,15 @@ export async function refusing(command) {
 
 const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-/** PostgreSQL cuts names after 63 characters, and the longest is that of the index `…_changes_id_position_idx`. */
+/** PostgreSQL cuts names after 63 characters. The longest is the index `…_changes_id_position_idx`. */
 const MAX_LENGTH = 39;
 
-/** What JavaScript does not allow as the name of a variable in a module. */
 const KEYWORDS =
   `arguments await break case catch class const continue debugger default delete do else enum eval export extends
   false finally for function if implements import in instanceof interface let new null package private protected public return
   static super switch this throw true try typeof var void while with yield`.split(/\s+/);
 
-/**
- * Names, in the singular and the plural, that the code of a resource, its paths, its tables, its changes or the framework have
- * already.
- */
+/** Names, singular and plural, in the code, paths, tables and changes of a resource, or in the framework. */
 const TAKEN =
   `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error
   export-of feed filled framework generated-id generated-id-repository health id idempotency-key index injectable int64-field kind limit
@@ -38,10 +34,10 @@ const TAKEN =
     .split(/\s+/)
     .flatMap((name) => [name, `${name}s`]);
 
-/** Plurals that would be the names of methods of the controller, or of files of each service. */
+/** Names of methods of the controller, or of files of each service. */
 const TAKEN_PLURALS = ['cli', 'create', 'get', 'list', 'remove', 'replace', 'service'];
 
-/** What runs in the image of a service, whose command comes first on the search path; and what PostgreSQL keeps for itself. */
+/** Programs in the image of a service, whose command comes first on the search path, and names that PostgreSQL reserves. */
 const NOT_FOR_SERVICES = [...builtinModules, 'node', 'node-modules', 'npm', 'npx', 'plpgsql'];
 
 export function requireServiceName(name) {
@@ -63,7 +59,7 @@ function requireName(name, what, example, reserved) {
       `${shown} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
     );
   }
-  // What every object has, such as `constructor`; and PostgreSQL looks for tables of its own first.
+  // Properties of every object, such as `constructor`, and the prefix of PostgreSQL's own tables.
   if (reserved.includes(name) || camelCase(name) in {} || name.startsWith('pg-')) {
     throw new Refusal(`${name} cannot be the name of ${what}: it is reserved`);
   }
@@ -74,7 +70,7 @@ function camelCase(name) {
   return first + others.map(capital).join('');
 }
 
-/** Puts the names of a service in place of those of the template, in whatever case they are written. */
+/** Replaces the name of the template's service, in any case. */
 export function withServiceName(text, name) {
   return text.replaceAll(
     /(sample)([-_ ]?)(service)/gi,
@@ -83,9 +79,9 @@ export function withServiceName(text, name) {
 }
 
 /**
- * Puts the names of a resource in place of the names of a template.
+ * Replaces the names of the template's resource.
  *
- * @param noun of the template in the singular, as a pattern: its first word, what is between, and its second word
+ * @param noun singular of the template, as a pattern: first word, separator, second word
  */
 export function withResourceNames(text, one, many, noun = '(sample)([-_ ]?)(item)') {
   const article = /^[aeiou]/.test(one) ? 'an' : 'a';
@@ -97,7 +93,7 @@ export function withResourceNames(text, one, many, noun = '(sample)([-_ ]?)(item
     );
 }
 
-/** A replacement of two words by the words of a name, in the case of both. */
+/** Replaces two words by the words of a name, in their case. */
 function inCaseOf(nameFor) {
   return (match, first, separator, second, plural) => {
     const words = nameFor(plural).split('-');
@@ -109,7 +105,7 @@ function inCaseOf(nameFor) {
   };
 }
 
-/** What issued tokens begin with: the initials of the name, with more letters of its last word. */
+/** The initials of the name, and more letters of its last word. */
 export function tokenPrefix(name) {
   const words = name.split('-');
   const last = words.pop();

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/* Exits if the Node.js version is not supported. Written in early ES module syntax, which old versions can run. */
+/* Exits if the Node.js version is not supported. In syntax that old versions can run. */
 
-/** As in packages/framework/src/config/node-version.js: this command has no dependencies. */
+/** Copied from packages/framework/src/config/node-version.js, because this command has no dependencies. */
 export function isWithin(version, range) {
   const [major, ...rest] = version.split('.').map(Number);
   return range.split(' || ').some((part) => {

@@ -7,16 +7,16 @@ import { Refusal, requireResourceNames, withResourceNames, withServiceName } fro
 
 const TEMPLATE = join(import.meta.dirname, '..', 'template');
 
-/** In the template: of the table of the resource, and of the table of its changes. */
+/** In the template: for the tables of the resource and of its changes. */
 const MIGRATION_TIMES = ['1795395600000', '1795395600001'];
 
 const APP = 'src/app.module.ts';
 
 /**
- * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`. If it cannot, it writes nothing.
+ * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`. Writes all of them or nothing.
  *
  * @param root the folder of the service
- * @param hasChanges whether its changes are recorded, in a folder of their own
+ * @param hasChanges whether its changes are recorded
  */
 export async function addResource(root, one, many, hasChanges) {
   requireResourceNames(one, many);
@@ -40,7 +40,7 @@ Adapt them in this order, then run "npm test":
 }
 
 /**
- * Writes the files of a resource, and puts its modules, which have the names of their folders, into `app.module.ts`.
+ * Writes the files of a resource, and lists its modules, which are named like their folders, in `app.module.ts`.
  *
  * @param sources the module of the framework that edits sources
  */
@@ -67,13 +67,12 @@ function requireFree(root, one, paths) {
   if (existing !== undefined) throw new Refusal(`${existing} exists already`);
 }
 
-/** The file that has the entity of this name already. */
 export function entityIn(files, one, root = '.') {
   const entity = files.find((file) => basename(file) === `${one}.entity.ts`);
   return entity && relative(root, entity);
 }
 
-/** As the template has it: without the scope of a package. */
+/** Without the scope of the package. */
 function serviceName(root) {
   const text = readFileSync(join(root, 'package.json'), 'utf8');
   try {
@@ -84,11 +83,6 @@ function serviceName(root) {
   }
 }
 
-/**
- * The files of a resource.
- *
- * @param root the folder of the service
- */
 export function resourceFiles(root, service, one, many, hasChanges) {
   const sources = join(root, 'src');
   const others = existsSync(sources) ? filesIn(sources) : [];
@@ -103,10 +97,10 @@ export function resourceFiles(root, service, one, many, hasChanges) {
 }
 
 /**
- * How files of a template become those of a resource: with its names, the time of its migrations, and error numbers that are free.
+ * Turns files of a template into files of a resource: with its names, the time of its migrations, and free error numbers.
  *
  * @param template `times` of its migrations; `noun`: see `withResourceNames`
- * @param others the sources of which the migrations are older, and the error numbers others
+ * @param others sources with older migrations and other error numbers
  */
 export function renamingFor({ times, noun }, others, one, many) {
   const time = Math.max(Date.now(), ...others.flatMap(migrationTime).map((t) => t + 1));
@@ -119,17 +113,15 @@ export function renamingFor({ times, noun }, others, one, many) {
   return { range, names, text: (text) => withErrorNumbers(names(text), range) };
 }
 
-/** The paths of all files of the template. */
 export function templateFiles() {
   return filesIn(TEMPLATE).map((file) => relative(TEMPLATE, file).replaceAll('\\', '/'));
 }
 
-/** Whether a file of the template belongs to its resource. */
 export function isOfResource(name) {
   return /^(src|test)\/sample-item/.test(name);
 }
 
-/** The text of a file of the template. Only the lines that name the record of changes, or import its package, belong to it. */
+/** Without changes, drops the lines that name change records or import their package. */
 export function templateText(name, hasChanges) {
   const text = readFileSync(join(TEMPLATE, name), 'utf8');
   if (hasChanges) return text;
@@ -151,7 +143,7 @@ function errorRange(name) {
   return first === undefined ? [] : [[Number(first), Number(last)]];
 }
 
-/** The next range of error numbers: ten ends from 20 to 99, and a hundred from there on (`defineErrors`). */
+/** The next range of error numbers: ten from 20 to 99, then a hundred (`defineErrors`). */
 function freeRange(taken) {
   const next = Math.max(19, ...taken.map(([, last]) => last)) + 1;
   return next <= 90 ? [next, next + 9] : [Math.max(next, 100), Math.max(next, 100) + 99];
@@ -164,13 +156,12 @@ function withErrorNumbers(text, [first, last]) {
     .replaceAll('[20, 29]', `[${first}, ${last}]`);
 }
 
-/** The module of a folder, as the application lists it. */
 function additionOf(folder) {
   const name = withResourceNames('SampleItemsModule', folder, folder);
   return { list: 'imports', name, path: `./${folder}/${folder}.module.js` };
 }
 
-/** What edits sources, from the framework of the service. */
+/** The framework of the service has the module that edits sources. */
 async function sourcesOf(root) {
   try {
     const ofService = createRequire(join(root, 'package.json'));
@@ -182,7 +173,7 @@ async function sourcesOf(root) {
   }
 }
 
-/** Formats what the service's own prettier formats, if it is installed. */
+/** With the service's own prettier, if it is installed. */
 export function format(root, ...paths) {
   const ofService = createRequire(join(root, 'package.json'));
   let prettier;

@@ -11,7 +11,7 @@ import {
 } from './names.js';
 import { format, isOfResource, resourceFiles, templateFiles, templateText } from './resource.js';
 
-/** The packages of this project. They have one version. */
+/** The packages of this project, which have one version. */
 const PACKAGES = [
   'framework',
   'api-reference',
@@ -22,22 +22,22 @@ const PACKAGES = [
   'local',
 ];
 
-/** npm does not pack a `.gitignore`. In this project, the compiler options of the project hold for the template. */
+/** npm does not pack a `.gitignore`, and this project compiles the template with its own options. */
 const RENAMED = { gitignore: '.gitignore', 'tsconfig.template.json': 'tsconfig.json' };
 
 const { version: VERSION } = JSON.parse(
   fs.readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'),
 );
 
-/** What a folder has before there is a project in it: of version control, of editors, and a new repository of GitHub. */
+/** Files of version control, of editors, and of a new repository of GitHub. */
 const NO_PROJECT =
   /^(\.git(|attributes|hub|ignore|keep|lab|lab-ci\.yml)|\.hg(|ignore)|\.svn|\.idea|\.vscode|\.editorconfig|\.ds_store|thumbs\.db|(licen[cs]e|readme)(\.\w+)?)$/i;
 
 /**
- * Makes a service in a new folder, or in one without a project, and installs its packages. What the folder has stays as it is.
+ * Creates a service in a new folder, or in one without a project, and installs its packages. Existing files are kept.
  *
  * @param hasChanges whether the changes of its resource are recorded
- * @param packages a folder with the packages of this project, which the service copies; otherwise they come from the registry
+ * @param packages a folder with the packed packages of this project, instead of the registry
  */
 export function createService(name, one, many, hasChanges, packages) {
   requireServiceName(name);
@@ -56,7 +56,7 @@ export function createService(name, one, many, hasChanges, packages) {
     fs.rmSync(draft, { recursive: true, force: true });
   }
   process.stdout.write(`${name}: installing the packages\n`);
-  // Also where NODE_ENV or a setting of npm leaves them out: the service needs them here.
+  // Overrides NODE_ENV and settings of npm.
   const all = ['--include=dev', '--include=optional'];
   const isInstalled = npm(folder, 'install', ...all, '--no-audit', '--no-fund');
   if (isInstalled) format(folder, ...written);
@@ -85,7 +85,7 @@ export function npm(folder, ...words) {
   return status === 0;
 }
 
-/** The names of what a folder without a project has. */
+/** @throws Refusal if the folder has a project */
 function entriesOf(folder) {
   const names = fs.readdirSync(folder);
   const ofProject = names.find((name) => !NO_PROJECT.test(name));
@@ -96,9 +96,9 @@ function entriesOf(folder) {
 }
 
 /**
- * Moves the files of a service into a folder: all of them, or none if one cannot be moved.
+ * Moves all files of a service into a folder, or none if one cannot be moved.
  *
- * @returns the names of what is new in the folder
+ * @returns the new names in the folder
  */
 function move(draft, folder, existing) {
   const isKept = (name) => existing.some((each) => each.toLowerCase() === name.toLowerCase());
@@ -124,7 +124,7 @@ function move(draft, folder, existing) {
 }
 
 /**
- * Adds the lines that a `.gitignore` lacks: one of them keeps the local token out of the repository.
+ * Adds missing lines to a `.gitignore`, because they keep the local token out of the repository.
  *
  * @returns whether it lacked any
  */
@@ -172,7 +172,7 @@ function write(draft, name, one, many, hasChanges, tarballs) {
   if (tarballs !== undefined) useTarballs(draft, tarballs);
 }
 
-/** Without a registry, npm takes each package from the service itself, also what another one of them depends on. */
+/** Without a registry, npm takes each package from the service itself, also as a dependency of another one. */
 function useTarballs(draft, tarballs) {
   const file = join(draft, 'package.json');
   const manifest = JSON.parse(fs.readFileSync(file, 'utf8'));

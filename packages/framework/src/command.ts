@@ -1,7 +1,7 @@
 // First: an old Node.js cannot load the rest.
 import './config/node-version.js';
 
-/* The public interface for the command of a service: what it needs at its start. Light, because it is loaded each time. */
+/* The public interface for the command of a service. Light, because each run loads it. */
 
 export { readConfig } from './config/config.js';
 export type { Config } from './config/config.js';

@@ -1,6 +1,6 @@
 /*
- * The public interface for packages that extend the framework, such as `@resource-service/changes`: the parts that resources are made
- * of, beside what services import. A service needs none of them.
+ * The public interface for packages that extend the framework, such as `@resource-service/changes`. Services need only
+ * `index.ts`.
  */
 
 export * from './index.js';

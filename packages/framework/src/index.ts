@@ -1,8 +1,8 @@
 import 'reflect-metadata';
-// The members that the framework adds to Express's requests.
+// The properties that the framework adds to Express's requests.
 import './http/server/express.js';
 
-/* The public interface: what a service imports. What is not here may change in any release. */
+/* The public interface for services. Everything else may change in any release. */
 
 export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';

@@ -8,16 +8,15 @@ import type { Identity } from './config/identity.js';
 import { installedPackage } from './config/installed-package.js';
 import { StartupError } from './errors/startup.error.js';
 
-/** What a program uses on the machine of a developer. */
 interface LocalInstance {
-  /** The URL of the database. */
+  /** Of the database. */
   readonly url: string;
-  /** Generates the token at the first start. */
+  /** Generated at the first start. */
   token(): Promise<string>;
 }
 
 /**
- * Runs a program on the database of the working directory, and stops the database when the program ends.
+ * Runs a program on the database of the working directory, and stops the database afterwards.
  *
  * @throws StartupError
  * @throws AbortError when `signal` aborts the start
@@ -42,7 +41,7 @@ export async function onLocalInstance<Result>(
   }
 }
 
-/** The configuration on a local instance, with its token unless the environment has one. */
+/** The configuration for a local instance, with its token unless the environment has one. */
 export async function localConfig(config: Config, local: LocalInstance): Promise<ServiceConfig> {
   const { auth } = config;
   const own =
@@ -53,7 +52,7 @@ export async function localConfig(config: Config, local: LocalInstance): Promise
 }
 
 /**
- * The URL of the database of a command: `DATABASE_URL`, or that of the instance that `npm start` runs in the working directory.
+ * The URL of the database of a command: `DATABASE_URL`, or the instance that `npm start` runs in the working directory.
  *
  * @throws StartupError
  */
@@ -72,7 +71,7 @@ export async function findDatabase(
   );
 }
 
-/** Production does not install it. Where packages cannot import what they do not name, only the service can. */
+/** Not installed in production. With strict package managers, only the service can import it. */
 async function installed(): Promise<typeof Local> {
   try {
     return await import('@resource-service/local').catch(

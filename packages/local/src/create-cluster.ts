@@ -9,41 +9,39 @@ import { end } from './processes.js';
 import { spawnAs } from './server-account.js';
 import type { ServerAccount } from './server-account.js';
 
-/** What a server runs for. */
 export interface Identity {
   /** In kebab case. */
   readonly name: string;
 }
 
-/** A database cluster (PostgreSQL manual, chapter 18.2), and what its programs are run with. */
+/** A database cluster (PostgreSQL manual, chapter 18.2). */
 export interface Cluster {
   readonly identity: Identity;
-  /** Its folder, with the data, the password and the log of the server. */
+  /** The folder of the data, the password and the log of the server. */
   readonly path: string;
   readonly binaries: EmbeddedBinaries;
   readonly account: ServerAccount;
 }
 
-/* A cluster is created under a temporary name and renamed when it is complete, so that an interrupted start, or two
-   concurrent starts, cannot leave an incomplete cluster. */
+/** A cluster is renamed when it is complete, so that interrupted or concurrent starts leave no incomplete one. */
 const DRAFT = 'postgres-new-';
 
 /**
- * pg_trgm asks the C library which characters are letters, whatever the locale provider. In the locale `C`, only ASCII
- * letters are. Not every system has `C.UTF-8`.
+ * pg_trgm asks the C library which characters are letters, whatever the locale provider: in the locale `C`, only ASCII letters.
+ * Not every system has `C.UTF-8`.
  */
 const CHARACTER_TYPES = ['C.UTF-8', 'en_US.UTF-8', 'C'] as const;
 
-/** What to do for some failures of `initdb`. */
+/** For errors of `initdb`. */
 const REMEDIES = [
-  // The program exists, but not what loads it.
+  // The program exists, but not its loader.
   [
     /spawn .* ENOENT|failed to execute/,
     'use a system with glibc, such as Debian (Alpine has musl)',
   ],
   [/file descriptors|open files/, 'raise the limit of open files: `ulimit -n 1024`'],
   [/could not extend|No space left/, 'free some space'],
-  // It runs other programs through a shell, with their paths in double quotes.
+  // `initdb` runs other programs through a shell, with their paths in double quotes.
   [
     /^sh: |is needed by "?initdb/,
     'move the project to a path without double quotes, dollar signs and backquotes',
@@ -60,34 +58,34 @@ export async function createCluster(cluster: Cluster, signal: AbortSignal): Prom
   const folder = dirname(cluster.path);
   const draft = await fs.mkdtemp(join(folder, DRAFT));
   try {
-    let failure: string | undefined;
+    let problem: string | undefined;
     for (const characterType of CHARACTER_TYPES) {
-      failure = await runInitdb(draft, characterType, cluster, signal);
-      // It says so before it writes anything.
-      if (!failure?.includes('invalid locale name')) break;
+      problem = await runInitdb(draft, characterType, cluster, signal);
+      // Reported before anything is written.
+      if (!problem?.includes('invalid locale name')) break;
     }
-    if (failure === undefined) {
+    if (problem === undefined) {
       await fs.rename(draft, cluster.path).catch((error: unknown) => {
         if (!existsSync(cluster.path)) throw error;
       });
     }
     signal.throwIfAborted();
     if (existsSync(cluster.path)) return;
-    const [, remedy] = REMEDIES.find(([reason]) => reason.test(failure ?? '')) ?? ['', 'fix that'];
+    const [, remedy] = REMEDIES.find(([reason]) => reason.test(problem ?? '')) ?? ['', 'fix that'];
     throw new LocalError(
-      `cannot create the database in ${folder} (${failure}): ${remedy}, or set DATABASE_URL`,
+      `cannot create the database in ${folder} (${problem}): ${remedy}, or set DATABASE_URL`,
     );
   } finally {
     await fs.rm(draft, { recursive: true, force: true });
   }
 }
 
-/** The user of the cluster, who may do everything in it. */
+/** The superuser of the cluster. */
 export function userOf({ name }: Identity): string {
   return name.replaceAll('-', '_');
 }
 
-/** Removes what interrupted starts have left. */
+/** Removes the drafts of interrupted starts. */
 export async function removeDrafts(folder: string): Promise<void> {
   for (const name of await fs.readdir(folder)) {
     if (!name.startsWith(DRAFT)) continue;
@@ -96,7 +94,7 @@ export async function removeDrafts(folder: string): Promise<void> {
   }
 }
 
-/** Fills the folder of a new cluster. Returns the first line of `initdb`'s error output if it fails. */
+/** Returns the first line of the error output if `initdb` fails. */
 async function runInitdb(
   draft: string,
   characterType: string,
@@ -117,14 +115,14 @@ async function runInitdb(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The same on every system, with case folding for all letters, not only ASCII.
+      // Equal on every system, with case folding for all letters, not only ASCII.
       '--locale=C',
       `--lc-ctype=${characterType}`,
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
     ],
-    // In a separate process group, so that a signal also reaches the programs that initdb runs.
+    // In its own process group, so that signals also reach the programs that initdb runs.
     { detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let errors = '';

@@ -38,7 +38,7 @@ async function installed() {
   }
 }
 
-/** Makes the links to libraries that an npm package cannot contain. Its install script has not run after `npm ci --ignore-scripts`. */
+/** Makes links to libraries, which npm packages cannot contain: after `npm ci --ignore-scripts`, they are missing. */
 async function linkLibraries(folder: string): Promise<void> {
   const list = await readFile(join(folder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {

@@ -24,14 +24,14 @@ interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The key of the advisory lock of an instance. The framework has others, in the same database: `database/advisory-locks.ts`. */
+/** The key of the advisory lock of an instance. Others of the database are in `database/advisory-locks.ts` of the framework. */
 const LOCK = 7_526_841_014;
 
-/** Timeouts and intervals, in milliseconds. */
+/** In milliseconds. */
 const LIMITS = {
-  /** A server that exits during its start is started again for this time. */
+  /** For restarts of a server that exits during its start. */
   attempts: 3_000,
-  /** The server notices within this time that a killed instance has disconnected. */
+  /** Until the server notices that a killed instance has disconnected. */
   lock: 1_000,
   betweenAttempts: 100,
 } as const;
@@ -72,7 +72,7 @@ export async function startEmbeddedPostgres(
     }
     const server = await lockedServer(cluster, { log, settings, signal });
     await removeDrafts(folder);
-    // Stops the server if this process exits without `stop()`.
+    // If this process exits without `stop()`.
     const onExit = () => sendSignal(server.pid, 'SIGQUIT');
     process.once('exit', onExit);
     return {
@@ -103,7 +103,7 @@ function explained(error: unknown, folder: string): unknown {
   );
 }
 
-/** Finds or starts the server of a cluster, and takes the lock, which its session holds while it is connected. */
+/** Finds or starts the server of a cluster, and takes the lock for the duration of its session. */
 async function lockedServer(
   cluster: Cluster,
   { log, settings, signal }: Required<EmbeddedPostgresOptions>,
@@ -136,7 +136,6 @@ async function lockedServer(
   }
 }
 
-/** Tries to take the lock of the folder. */
 async function takeLock({ session }: PostgresServer): Promise<boolean> {
   const { rows } = await session.query<{ taken: boolean }>(
     'SELECT pg_try_advisory_lock($1) AS taken',

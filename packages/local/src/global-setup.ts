@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from './embedded-postgres.js';
 
-/** Nothing that a test stores has to survive. */
+/** Without durability. */
 const SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
@@ -12,8 +12,8 @@ const SETTINGS = {
 };
 
 /**
- * Starts the PostgreSQL server that all test files share, unless `TEST_DATABASE_URL` names one. For `globalSetup` of Vitest, which
- * calls the returned function when the tests have ended.
+ * Starts the PostgreSQL server that all test files share, unless `TEST_DATABASE_URL` names one. For `globalSetup` of Vitest,
+ * which calls the returned function after the tests.
  *
  * @example
  *   export default defineConfig({ test: { globalSetup: ['@resource-service/local/global-setup'] } });
@@ -26,7 +26,7 @@ export async function setup(): Promise<(() => Promise<void>) | undefined> {
     const { url, stop } = await startEmbeddedPostgres({ name: 'testing' }, folder, {
       settings: SETTINGS,
     });
-    // The processes of the test files inherit it.
+    // Inherited by the processes of the test files.
     process.env['TEST_DATABASE_URL'] = url;
     return async () => {
       await stop();

@@ -1,4 +1,4 @@
-/* The public interface. What is not here, or in `global-setup.ts`, may change in any release. */
+/* The public interface, with `global-setup.ts`. Everything else may change in any release. */
 
 export { LocalError } from './local-error.js';
 export { runningDatabase, startLocalInstance } from './local-instance.js';

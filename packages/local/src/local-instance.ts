@@ -16,12 +16,11 @@ interface LocalInstanceOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a service uses on the machine of a developer. */
 export interface LocalInstance {
-  /** The URL of its database. */
+  /** Of its database. */
   readonly url: string;
   /**
-   * Its token, which is generated once and stored beside the database.
+   * Generated once and stored beside the database.
    *
    * @throws LocalError
    */
@@ -53,7 +52,7 @@ export async function startLocalInstance(
 }
 
 /**
- * The URL of the database of the instance that runs in the working directory, for a second program. `undefined` if none runs.
+ * The URL of the database of the instance that runs in the working directory, if any, for a second program.
  *
  * @example
  *   const url = process.env.DATABASE_URL ?? (await runningDatabase({ name: 'tool-library' }, signal));

@@ -3,12 +3,12 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LocalError } from './local-error.js';
 
-/** What a service accepts as `AUTH_TOKEN`: at least 32 characters of RFC 6750, section 2.1. */
+/** A valid `AUTH_TOKEN`: at least 32 characters of RFC 6750, section 2.1. */
 const TOKEN = /^(?=.{32})[A-Za-z0-9\-._~+/]+=*$/;
 
 /**
- * The token of a local instance: random, generated once, and stored in a file that only its owner can read. Must be
- * called by a single instance for each folder.
+ * The random token of a local instance, stored in a file that only its owner can read. Must be called by a single instance for
+ * each folder.
  *
  * @throws LocalError when the file has other content, which is not overwritten
  */
@@ -23,7 +23,7 @@ export async function localToken(folder: string): Promise<string> {
   throw new LocalError(`${file} does not contain a valid token: ${remedy}`);
 }
 
-/** The content of the file, which is made if it does not exist. */
+/** Creates the file if it does not exist. */
 async function storedToken(file: string): Promise<string> {
   try {
     return (await readFile(file, 'utf8')).trim();

@@ -9,14 +9,14 @@ import { LocalError } from './local-error.js';
 import { end, POLL_INTERVAL, sendSignal } from './processes.js';
 import { spawnAs } from './server-account.js';
 
-/** Timeouts, in milliseconds. */
+/** In milliseconds. */
 const LIMITS = {
-  /** The server accepts connections within this time, including crash recovery. */
+  /** Until the server accepts connections, including crash recovery. */
   start: 60_000,
   connect: 5_000,
 } as const;
 
-/** Signals of a fast, then of an immediate shutdown (PostgreSQL manual, chapter 18.5). */
+/** A fast, then an immediate shutdown (PostgreSQL manual, chapter 18.5). */
 const SHUTDOWN = ['SIGINT', 'SIGQUIT'] as const;
 
 /** A server that accepts connections. */
@@ -29,7 +29,7 @@ export interface PostgresServer {
 /**
  * Waits until the server of a cluster accepts connections.
  *
- * @param launched the process id of a server that this process has started; otherwise, any server of the cluster
+ * @param launched the process id of a server that this process has started. Default: any server of the cluster
  * @returns `undefined` when there is no server, when it ends, and when `signal` aborts the wait
  */
 export async function readyServer(
@@ -58,8 +58,6 @@ export async function readyServer(
 }
 
 /**
- * Starts a server.
- *
  * @returns `undefined` when the server exits during its start
  * @throws LocalError instead, when this is the `last` attempt
  * @throws AbortError when `signal` aborts the start
@@ -79,12 +77,12 @@ export async function launchServer(
     [
       `-D${join(cluster.path, 'data')}`,
       '--listen_addresses=127.0.0.1',
-      // Below the ports of outgoing connections. If another program has it, the next attempt takes another one.
+      // Below the ports of outgoing connections. If it is taken, the next attempt uses another one.
       `--port=${randomInt(20_000, 30_000)}`,
       '--unix_socket_directories=',
       ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
     ],
-    // Detached, because Ctrl-C signals the whole process group, and the server must outlive the drain.
+    // Ctrl-C signals the whole process group, but the server must outlive the drain.
     { detached: true, stdio: ['ignore', output.fd, output.fd] },
   );
   // A program that cannot be spawned has no process id.
@@ -109,7 +107,7 @@ export async function stopServer(server: PostgresServer, { path }: Cluster): Pro
   void server.session.end().catch(() => {});
 }
 
-/** Reads `postmaster.pid`, which has process id, port and state on separate lines (`src/include/utils/pidfile.h`). */
+/** The lines of `postmaster.pid`: `src/include/utils/pidfile.h` of PostgreSQL. */
 async function postmasterFile(cluster: string) {
   const text = await fs.readFile(pidFile(cluster), 'utf8').catch(() => '');
   const [pid, , , port, , , , state] = text.split('\n');
@@ -122,15 +120,14 @@ function pidFile(cluster: string): string {
 }
 
 /**
- * Whether a process is not a server of the cluster, although `postmaster.pid` has its id: the server is a zombie, or the
- * machine has crashed and another program has the id now. PostgreSQL itself does not detect this. The working directory
- * of a server is its data folder; a zombie has no working directory.
+ * Whether `postmaster.pid` has the id of a zombie, or of another program after a crash of the machine, which PostgreSQL does not
+ * detect. The working directory of a server is its data folder; a zombie has none.
  */
 async function isStale(pid: number, cluster: string): Promise<boolean> {
   if (process.platform !== 'linux') return false;
   try {
     const directory = await fs.readlink(`/proc/${pid}/cwd`);
-    // If somebody has removed the folder, the server still has to be stopped.
+    // If the folder was removed, the server still has to be stopped.
     return directory !== (await fs.realpath(join(cluster, 'data')).catch(() => directory));
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT';
@@ -149,7 +146,7 @@ async function openSession(
     connectionTimeoutMillis: LIMITS.connect,
     query_timeout: LIMITS.connect,
     application_name: `${identity.name} instance`,
-    // The session holds the lock of the folder, and is idle.
+    // The session idles while it holds the lock of the folder.
     options: '-c idle_session_timeout=0',
   });
   // The pool reports a lost connection.

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Between two looks at a process, in milliseconds. */
+/** Between two checks of a process, in milliseconds. */
 export const POLL_INTERVAL = 20;
 
-/** A process may take this long to end after a signal, before the next signal, in milliseconds. */
+/** Between two signals, in milliseconds. */
 const END_TIMEOUT = 10_000;
 
 /** Sends a signal (0: none). Returns whether the process exists. */
@@ -15,7 +15,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Sends the signals one after the other, with a timeout for each, until the process has ended. */
+/** Sends the signals one after the other until the process has ended. */
 export async function end(
   pid: number | undefined,
   signals: readonly NodeJS.Signals[],

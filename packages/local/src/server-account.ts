@@ -5,9 +5,9 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { LocalError } from './local-error.js';
 
-/** The user of the embedded server. PostgreSQL refuses to run as root. */
+/** The user of the embedded server: PostgreSQL does not run as root. */
 export interface ServerAccount {
-  /** A prefix of the command line of each program. */
+  /** Prefix of each command line. */
   readonly command: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
@@ -15,22 +15,20 @@ export interface ServerAccount {
 
 /** Paths that the account must be able to access. */
 interface AccountNeeds {
-  /** The folder of the instance. */
   readonly folder: string;
-  /** The server's data, which may not exist yet. */
+  /** May not exist yet. */
   readonly data: string;
-  /** One of the server's programs. */
   readonly binary: string;
 }
 
 /**
- * Selects the account. An ordinary user runs the server itself. Root, and a user without a name, run it in a user namespace,
- * where they have the uid of another user: the files still belong to them, so this also works in a home folder that only
- * root can enter. Where user namespaces are forbidden, an existing system user runs root's server.
+ * Selects the account. An ordinary user runs the server itself. Root, and a user without a name, run it in a user namespace with
+ * the uid of another user: the files still belong to them, so this also works in a home folder that only root can enter. Where
+ * user namespaces are forbidden, an existing system user runs root's server.
  *
  * @param uid of this process; `undefined` on systems without uids
- * @param hasName whether this user has an entry in the list of users. A container may run as any uid
- * @throws LocalError when there is no account
+ * @param hasName false for most uids in containers
+ * @throws LocalError if there is no account
  */
 export async function serverAccount(
   needs: AccountNeeds,

@@ -25,7 +25,7 @@ import type { Observability } from '../observability/observability.module.js';
 import { requireEnhancers } from './required-enhancers.js';
 import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
 
-/** Gives an application what the process has made before. */
+/** Provides what the process created before the application. */
 @Module({})
 class ProcessModule {
   static forRoot(
@@ -44,7 +44,7 @@ class ProcessModule {
 }
 
 /**
- * Builds the application, without connecting to the database, calling the hooks of modules or listening on a port.
+ * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
  * @throws StartupError if it lacks a guard, pipe or filter of the framework
@@ -83,7 +83,7 @@ export function setUp(
     requireBasePath(basePath),
     jsonBody({ bytes: bodyLimit, idleMilliseconds: limits.bodyIdle, milliseconds: limits.body }),
   ];
-  // A single middleware, so that no step can forget to call `next`.
+  // One middleware, so that no step can forget to call `next`.
   app.use((request: Request, response: Response, next: NextFunction) => {
     for (const step of steps) step(request, response);
     next();
@@ -100,7 +100,7 @@ export function setUp(
   return app;
 }
 
-/** Compares addresses without ports, which Express would take for addresses of clients. */
+/** Compares addresses without ports, which Express would take for client addresses. */
 function trustProxies(
   app: Express,
   proxies: NonNullable<ServiceConfig['http']['trustProxy']>,

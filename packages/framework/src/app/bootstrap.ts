@@ -22,8 +22,8 @@ import { localAddress, welcome } from './welcome.js';
  * @param app imports `FrameworkModule.forRoot(…)`
  */
 export async function bootstrap(app: Type): Promise<never> {
-  // By default, V8 lets the old generation grow to four times its live size before a major garbage collection. V8 reads
-  // the flag at each collection, so it can be set after the start.
+  // By default, the old generation grows to four times its live size before a major garbage collection. V8 reads the flag at
+  // each collection.
   setFlagsFromString('--heap-growing-percent=30');
   process.exit(await runProgram(identityOf(app), (signal) => run(app, signal)));
 }
@@ -74,7 +74,7 @@ async function serve(
   logger.info('stopped');
 }
 
-/** Stops waiting for `work` when the signal aborts. The work itself, for example a migration, is not awaited. */
+/** Stops waiting for `work`, such as a migration, when the signal aborts. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
   return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);

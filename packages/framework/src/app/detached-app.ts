@@ -10,7 +10,7 @@ import { createLogger } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 
-/** The application as it is by default, to look at what it consists of. It has no database. */
+/** The application with default configuration and no database, to inspect it. */
 export function createDetachedApp(app: Type): Promise<NestExpressApplication> {
   const identity = identityOf(app);
   const config = readConfig(identity, { DOCS_ENABLED: 'false' });

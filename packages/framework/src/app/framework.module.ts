@@ -9,12 +9,11 @@ import { ManagementServer } from '../management/management-server.js';
 import { ObservabilityModule } from '../observability/observability.module.js';
 import { ResourcesModule } from '../resources/resources.module.js';
 
-/** What {@link FrameworkModule.forRoot} returns. */
 export interface IdentifiedModule extends DynamicModule {
   readonly identity: Identity;
 }
 
-/** What a service has besides its resources. To be imported by the module that `bootstrap` gets. */
+/** What a service has besides its resources. To be imported by the module for `bootstrap`. */
 @Module({})
 export class FrameworkModule {
   static forRoot(identity: Identity): IdentifiedModule {

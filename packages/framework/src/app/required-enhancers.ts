@@ -6,10 +6,10 @@ import { DtoPipe } from '../http/body/dto.pipe.js';
 import { ErrorFilter } from '../http/errors/error.filter.js';
 
 /**
- * Requires that an application lists the guard, the pipe and the filter of the framework, each before others of its kind. Then no other
- * guard sees a request without a valid token, no other pipe a body that is not validated, and the filter is the last resort, because Nest
- * asks global filters from the last to the first. Nest collects the providers of the application before those of the modules that it
- * imports, and those that are made for each request come after all others.
+ * Requires that an application lists the guard, the pipe and the filter of the framework, each before others of its kind. Then
+ * no other guard sees a request without a valid token, no other pipe a body without validation, and the filter is the last
+ * resort, because Nest calls global filters from the last to the first. Nest collects the providers of the application before
+ * the providers of imported modules, and request-scoped providers last.
  *
  * @throws StartupError with a line for each mistake
  */
@@ -24,7 +24,7 @@ export function requireEnhancers(app: INestApplication, { name }: Type): void {
   throw new StartupError(mistakes.map((mistake) => `${name} ${mistake}`).join('\n'));
 }
 
-/** Subclasses count, however they are provided. */
+/** Accepts subclasses, however they are provided. */
 function mistakeIn(found: readonly object[], token: string, required: Type): string | undefined {
   if (found[0] instanceof required) return undefined;
   const line = `{ provide: ${token}, useClass: ${required.name} }`;

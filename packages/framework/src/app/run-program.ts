@@ -4,16 +4,14 @@ import { withEnvFile } from '../config/env-file.js';
 import type { Identity } from '../config/identity.js';
 import { StartupError } from '../errors/startup.error.js';
 
-/** npm forwards the terminal's signal to the process, which gets it twice within this time, in milliseconds. */
+/** npm forwards the terminal's signal, so it arrives twice within this time, in milliseconds. */
 const DUPLICATE_SIGNAL = 300;
 
 const STANDARD_STREAMS = [0, 1, 2] as const;
 
 /**
- * Runs a program until it ends or a signal aborts it. Variables in `.env` apply where the environment does not set
- * them.
+ * Runs a program until it ends or a signal aborts it. Variables in `.env` apply where the environment does not set them.
  *
- * @param work may return an exit code
  * @returns the exit code
  */
 export async function runProgram(
@@ -34,10 +32,10 @@ export async function runProgram(
   }
 }
 
-/** Output that cannot be written, for example to a full disk or a closed terminal, is lost, but does not end the program. */
+/** Output to a full disk or a closed terminal is lost, but does not end the program. */
 function lose(): void {}
 
-/** Aborts at the first signal. A second signal ends the process at once. */
+/** Aborts at the first signal. The second ends the process at once. */
 function onSignals(): AbortSignal {
   const controller = new AbortController();
   let first: number | undefined;
@@ -50,16 +48,15 @@ function onSignals(): AbortSignal {
 }
 
 /**
- * Calls a function at each signal that asks this process to end. SIGHUP says that the terminal is gone, so a process
- * without a terminal ignores it: `nohup` takes the terminal from all standard streams. Whether the signal was ignored at
- * the start is unknown, because Node.js resets it.
+ * Calls a function at each signal that asks this process to end. A process without a terminal, as after `nohup`, ignores SIGHUP:
+ * Node.js resets whether the signal was ignored at the start.
  */
 export function onEndSignals(end: (name: NodeJS.Signals) => void): void {
   process.on('SIGINT', end).on('SIGTERM', end);
   const hasTerminal = STANDARD_STREAMS.some((stream) => isatty(stream));
   process.on('SIGHUP', (name) => {
     if (!hasTerminal) return;
-    // At the exit, Node.js resets the terminal, and aborts if it is gone.
+    // At the exit, Node.js aborts if it cannot reset the terminal.
     process.once('exit', endAtOnce);
     end(name);
   });

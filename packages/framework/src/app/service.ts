@@ -21,27 +21,25 @@ import type { Observability } from '../observability/observability.module.js';
 import { Readiness } from '../observability/readiness.js';
 import { Shutdown } from '../observability/shutdown.js';
 
-/** Timeouts of the shutdown, in milliseconds. */
+/** In milliseconds. */
 export const SHUTDOWN_LIMITS = {
-  /** Running requests may take this long. */
+  /** For running requests. */
   drain: 10_000,
-  /** Closing everything else afterwards may take this long. */
+  /** For closing everything else afterwards. */
   close: 5_000,
 } as const;
 
 export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
 
-/** A running service. */
 export interface Service {
   readonly address: AddressInfo;
   readonly management: AddressInfo;
-  /** Becomes unready, finishes running requests and closes everything, within the timeouts. */
+  /** Becomes unready, finishes running requests and closes everything. */
   stop(limits?: ShutdownLimits): Promise<void>;
 }
 
 /**
- * Starts the management port, then connects to the database, then starts the public port. Probes are answered from
- * the beginning.
+ * Starts the management port, then connects to the database, then starts the public port. Probes get a response from the start.
  *
  * @param module imports `FrameworkModule.forRoot(…)`
  * @param signal aborts the wait for the database
@@ -63,11 +61,9 @@ export async function startService(
       ...config.management,
       variables: { host: 'MANAGEMENT_HOST', port: 'MANAGEMENT_PORT' },
     });
-    // Logged before the wait for the database, because probes are answered meanwhile.
     logger.info({ management: addressText(management) }, 'starting');
     const dataSource = app.get(DataSource);
-    const onWait = (reason: string) => readiness.notReady(reason);
-    const waiting = { log: logger, signal, onWait };
+    const waiting = { log: logger, signal, onWait: (reason: string) => readiness.notReady(reason) };
     await connect(dataSource, waiting);
     readiness.notReady('waiting for the migrations');
     const { migrateOnStart, serviceRole: role } = config.database;
@@ -76,10 +72,10 @@ export async function startService(
       await applyMigrations(dataSource, waiting, access);
     } else await awaitMigrations(dataSource, waiting);
     readiness.notReady('starting');
-    // Now, because `onModuleInit` and `onApplicationBootstrap` may use repositories.
+    // Only now, because hooks of modules may use repositories.
     await app.init();
     poolOf(dataSource)?.startServing();
-    // `app.listen()` would log a failure a second time.
+    // `app.listen()` would log errors a second time.
     const address = await listen(app.getHttpServer(), {
       ...config.http,
       variables: { host: 'HOST', port: 'PORT' },
@@ -105,7 +101,7 @@ async function stop(
 }
 
 async function close(app: NestExpressApplication, limits: ShutdownLimits): Promise<void> {
-  // The pool waits for all connections, also for the connection of a statement that hangs.
+  // The pool would wait for a statement that hangs.
   await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
   await app.get(ManagementServer).close();
 }

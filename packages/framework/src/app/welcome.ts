@@ -2,12 +2,12 @@ import type { AddressInfo } from 'node:net';
 import { isPublicToken } from '../config/config.js';
 import type { Config } from '../config/config.js';
 
-/** URL of the API on this machine, without a trailing slash. */
+/** URL of the API, without a trailing slash. */
 export function localAddress({ basePath }: Config['http'], address: AddressInfo): string {
   return `http://${hostInUrl(address)}:${address.port}${basePath}`;
 }
 
-/** The text for the terminal, with everything that a first request needs. */
+/** Text with everything that a first request needs. */
 export function welcome(config: Config, address: AddressInfo): string {
   const { identity, http, auth, secretFiles } = config;
   const { summary, path, body } = identity.firstRequest;

@@ -10,7 +10,6 @@ import { createLogger } from '../observability/logger.js';
 import { runProgram } from '../app/run-program.js';
 import { welcome } from '../app/welcome.js';
 
-/** What the compiler makes of `src/main.ts`. */
 const SERVICE = 'build/main.js';
 
 let service: ChildProcess | undefined;
@@ -18,10 +17,10 @@ let isEnding = false;
 
 /**
  * Rebuilds and restarts the service of the working directory after each change of its sources. The embedded database belongs
- * to this process, so it keeps running.
+ * to this process and keeps running.
  */
 export async function developCommand(identity: Identity): Promise<void> {
-  // A second signal ends this process at once, and the service must not survive it.
+  // A second signal ends this process at once, which the service must not survive.
   process.once('exit', () => service?.kill('SIGKILL'));
   process.exitCode = await runProgram(identity, (signal) => develop(identity, signal));
 }
@@ -34,7 +33,7 @@ async function develop(identity: Identity, signal: AbortSignal): Promise<number>
     const own = await localConfig(config, local);
     const { host, port } = own.http;
     process.stdout.write(welcome(own, { address: host, port, family: '' }));
-    // The service inherits them.
+    // Inherited by the service.
     Object.assign(process.env, { DATABASE_URL: own.database.url, AUTH_TOKEN: own.auth.token });
     return watch(signal);
   });
@@ -55,7 +54,7 @@ async function watch(signal: AbortSignal): Promise<number> {
   createInterface({ input: compiler.stdout }).on('line', (line) => {
     process.stdout.write(`${line}\n`);
     if (!line.includes('Found 0 errors') || isEnding) return;
-    // Killed without a drain: every acknowledged row is stored already.
+    // Needs no drain: every acknowledged row is stored already.
     if (service === undefined) start();
     else service.kill('SIGKILL');
   });

@@ -31,15 +31,15 @@ interface Task {
   readonly command: string;
   /** Of a migration to generate, in Pascal case. */
   readonly name: string;
-  /** The folder in `src` of the module that the migration is for. */
+  /** The folder in `src` of the module of the migration. */
   readonly folder: string;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * Does what the command line says: `generate AddColour tools`, `run` or `revert`, on the database of `DATABASE_URL` or of the
- * local instance. Sets the exit code of the process.
+ * Runs the command line `generate AddColour tools`, `run` or `revert` on the database of `DATABASE_URL` or of the local
+ * instance. Sets the exit code of the process.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
  */
@@ -49,7 +49,7 @@ export async function migrationCommand(app: Type): Promise<void> {
   process.exitCode = await runProgram(
     identityOf(app),
     async (signal) => {
-      // Mistakes in other variables are logged in this format, too.
+      // Before other variables, whose mistakes are logged in this format.
       log = createLogger(
         'info',
         undefined,
@@ -147,7 +147,6 @@ async function generate(
   log.info(`wrote ${file}, and added it to ${module}`);
 }
 
-/** Where the migrations of the folder are listed. */
 function moduleFile({ folder }: Task): string {
   return join('src', folder, `${folder}.module.ts`);
 }

@@ -1,22 +1,21 @@
 #!/usr/bin/env node
-// First, because the rest may be too new for an old Node.js.
+// First: an old Node.js cannot load the rest.
 import '../config/node-version.js';
 import { spawnSync } from 'node:child_process';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/* `start-service build/main.js` builds the service, writes its client, and becomes the service. `npm start` runs it with `exec`, so
-   that signals reach the service: npm does not pass them through its shell. A program of npm's `prestart` would not be run with the
-   setting `ignore-scripts`.
+/* `start-service build/main.js` builds the service, writes its client, and becomes the service. `npm start` runs it with `exec`,
+   because npm does not pass signals through its shell. npm's `prestart` would not run with the setting `ignore-scripts`.
 
-   `start-service build/cli/develop.js` starts another program, for which there may be another script of npm than `build`. */
+   `start-service build/cli/develop.js` starts another program, optionally after another npm script than `build`. */
 
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
 const build = spawnSync('npm', ['run', '--silent', script], { stdio: 'inherit', shell: isWindows });
 if (build.status !== 0) process.exit(build.status ?? 1);
 if (basename(program) === 'main.js') {
-  // Without its client, a service starts and does not offer it.
+  // If this fails, the service starts without its client.
   const client = join(dirname(program), 'cli', 'write-client.js');
   spawnSync(process.execPath, [client, 'dist-client'], { stdio: 'inherit' });
 }

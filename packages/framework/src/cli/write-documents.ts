@@ -9,7 +9,7 @@ import { openApiText } from '../openapi/openapi.js';
 import { limitsPage } from './limits-page.js';
 import { writeFormatted } from './write-formatted.js';
 
-/** Writes the documents of a service that follow from its code, without a database. */
+/** Writes the generated documents of a service, without a database. */
 export async function writeDocuments(
   app: Type,
   files: {
@@ -29,7 +29,7 @@ function errorsPage(): string {
   const rows = allErrors().map(
     ({ number, message, remedy }) => `| ${number} | ${statusOf(number)} | ${message} | ${remedy} |`,
   );
-  /** Of a resource, if there is one. */
+  // From a resource, if there is one.
   const example =
     allErrors().find(({ number }) => number > ERRORS.noSuchPath.number) ?? ERRORS.noSuchPath;
   return `# Errors

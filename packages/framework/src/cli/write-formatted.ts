@@ -4,16 +4,16 @@ import { installedPackage } from '../config/installed-package.js';
 import { StartupError } from '../errors/startup.error.js';
 
 /**
- * Writes a file as the project formats such files.
+ * Writes a file in the format of the project.
  *
- * @throws StartupError without the package prettier, which only those who change a service have
+ * @throws StartupError without the package prettier
  */
 export async function writeFormatted(file: string, text: string): Promise<void> {
   await writeFile(file, await formatted(file, text));
 }
 
 /**
- * The text of a file as the project formats such files.
+ * The text of a file in the format of the project.
  *
  * @throws StartupError without the package prettier
  */

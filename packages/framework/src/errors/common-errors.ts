@@ -1,6 +1,6 @@
 import { defineErrors, SERVICE_RANGE } from './error-kind.js';
 
-/** The failures that any operation can have, and those of the parts of which resources are made. */
+/** The errors that any operation can have, and the errors of the parts of resources. */
 export const ERRORS = defineErrors(SERVICE_RANGE, {
   badRequest: {
     number: 40000,

@@ -1,8 +1,8 @@
-/** A kind of failure, as clients see it. */
+/** A kind of error, as clients see it. */
 export interface ErrorKind {
   /** Such as `body-missing`. */
   readonly code: string;
-  /** Value of the member `error`, an int32 that begins with the status: {@link ErrorRange}. Never reused for another failure. */
+  /** The field `error`, an int32 that begins with the status ({@link ErrorRange}). Never reused for another error. */
   readonly number: number;
   /** The default message, also used in the documentation. */
   readonly message: string;
@@ -13,33 +13,29 @@ export interface ErrorKind {
 }
 
 /**
- * What the numbers of a resource end with: 20 to 29 for status × 100 + 20 and so on, or from 100 on, such as 100 to 199, for
- * status × 100,000 + 100 and so on.
+ * The last digits of the numbers of a resource: 20 to 29 for status × 100 + 20 and so on, or 100 to 199 for status × 100,000 +
+ * 100 and so on.
  */
 export type ErrorRange = readonly [first: number, last: number];
 
-/**
- * The range of what every service has, and of the resources whose numbers were published before there were ranges.
- */
+/** Of every service, and of resources whose numbers were published before there were ranges. */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 
-/** By which the status is multiplied. */
+/** Factors of the status. */
 const SHORT = 100;
 const LONG = 100_000;
 
-/** The first end of a long number. */
+/** The first ending of a long number. */
 const LONG_FROM = 100;
 
 const kinds = new Map<number, ErrorKind>();
 const ranges = new Set<ErrorRange>();
 
 /**
- * Defines the failures of a resource. Each resource has a range of numbers of its own, so that two teams never take the same
- * one.
+ * Defines the errors of a resource. Each resource has a range of numbers, so that two teams never take one number.
  *
  * @param definitions by name in camel case, from which the code is made
- * @throws RangeError if the range has a number of another range, if a number is outside the range, and if a number or a
- * code is defined already. The service does not start then
+ * @throws RangeError if ranges overlap, a number is outside the range, or a number or code is defined already
  */
 export function defineErrors<Name extends string>(
   range: ErrorRange,
@@ -80,17 +76,16 @@ export function defineErrors<Name extends string>(
   return Object.fromEntries(defined) as Record<Name, ErrorKind>;
 }
 
-/** The HTTP status of the number of an error. */
 export function statusOf(number: number): number {
   return Math.floor(number / (number < LONG ? SHORT : LONG));
 }
 
-/** Whether a request can succeed later: too many requests, and unavailable. */
+/** Whether a request can succeed later: Too Many Requests and Service Unavailable. */
 export function isTemporary(status: number): boolean {
   return status === 429 || status === 503;
 }
 
-/** All failures of the resources that are loaded, in the order of their numbers. */
+/** All errors of the loaded resources, sorted by number. */
 export function allErrors(): readonly ErrorKind[] {
   return [...kinds.values()].toSorted((one, other) => one.number - other.number);
 }

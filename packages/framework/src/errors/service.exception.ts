@@ -1,11 +1,11 @@
 import type { ErrorKind } from './error-kind.js';
 
-/** A failure with an answer for the client, independent of HTTP (`src/http/errors/to-answer.ts` makes the answer). */
+/** An error for the client, independent of HTTP (`http/errors/to-answer.ts` makes the response). */
 export class ServiceException extends Error {
   override readonly name = 'ServiceException';
 
   /**
-   * @param message shown to the client, so it must not contain SQL, paths or secrets. Default: the message of the kind
+   * @param message for the client, so it must not contain SQL, paths or secrets
    * @param options `cause` is logged and never sent to the client
    */
   constructor(

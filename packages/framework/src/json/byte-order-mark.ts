@@ -1,8 +1,7 @@
 const MARK = Buffer.from('\ufeff');
 
 /**
- * Passes bytes on, without a byte order mark at their beginning: some programs write one, and parsers of JSON may ignore it
- * (RFC 8259, section 8.1).
+ * Drops a byte order mark at the start: some programs write one, and parsers of JSON may ignore it (RFC 8259, section 8.1).
  */
 export async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer | undefined = Buffer.alloc(0);
@@ -14,12 +13,9 @@ export async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): Asyn
     begun = Buffer.concat([begun, chunk]);
     // The mark can arrive in pieces.
     if (begun.length < MARK.length && MARK.subarray(0, begun.length).equals(begun)) continue;
-    yield isMarked(begun) ? begun.subarray(MARK.length) : begun;
+    const isMarked = begun.subarray(0, MARK.length).equals(MARK);
+    yield isMarked ? begun.subarray(MARK.length) : begun;
     begun = undefined;
   }
   if (begun !== undefined) yield begun;
-}
-
-function isMarked(bytes: Buffer): boolean {
-  return bytes.subarray(0, MARK.length).equals(MARK);
 }

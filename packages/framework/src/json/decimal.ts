@@ -5,7 +5,7 @@ export function decimalOf(literal: string): string {
   const point = mantissa.indexOf('.');
   const digits = point === -1 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
   const sign = digits[0] === '-' ? '-' : '';
-  // Loops, because a pattern such as /0+$/ takes quadratic time on a megabyte of zeros.
+  // No pattern such as /0+$/, which takes quadratic time on a megabyte of zeros.
   let start = sign.length;
   while (digits[start] === '0') start++;
   let end = digits.length;

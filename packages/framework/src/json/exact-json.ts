@@ -7,24 +7,24 @@ import { JsonText } from './json-text.js';
 import { quote } from './quote.js';
 import { addMember, withRoundedFractions } from './rounded-fractions.js';
 
-/** Deeper nesting is refused: no resource needs it, and parsers recurse. */
+/** Parsers recurse. */
 const MAX_DEPTH = 64;
 
-/** Digits of the longest int64. Longer integers are out of range anyway. */
+/** Of the longest int64. */
 const MAX_DIGITS = 19;
 
 /** Decimal numbers with at most this many digits survive the conversion to a double and back (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
-/** What a text is, for the messages of its failures. */
+/** What a text is, for error messages. */
 export type JsonSource = 'body' | 'line';
 
 /**
  * Parses JSON (RFC 8259) in linear time, without losing digits of integers. Returns what `JSON.parse` returns, except
  * that an integer that a double cannot represent, or a number that would be rounded to an integer, becomes an
- * {@link ExactNumber}. White space, the order of members and the notation of numbers and strings make no difference.
+ * {@link ExactNumber}.
  *
- * @throws ServiceException `malformed-json`, also for nesting deeper than 64 levels and for duplicate members with
+ * @throws ServiceException `malformed-json`, also for nesting deeper than 64 levels and for duplicate fields with
  * different values
  */
 export function parseExactJson(text: string, source: JsonSource = 'body'): unknown {
@@ -32,8 +32,8 @@ export function parseExactJson(text: string, source: JsonSource = 'body'): unkno
 }
 
 /**
- * Like {@link parseExactJson}, without losing digits of fractions, which become an {@link ExactNumber} as well where a double has
- * other digits.
+ * Like {@link parseExactJson}, without losing digits of fractions: they become an {@link ExactNumber} where a double has other
+ * digits.
  */
 export function parseAllDigits(
   text: string,
@@ -45,7 +45,7 @@ export function parseAllDigits(
 
 /**
  * The integer value of a number from {@link parseExactJson}, in any notation (`7`, `7.0`, `7e0`, `0.7E+1`).
- * `undefined` for any other value, and for more than 19 digits.
+ * `undefined` for other values, and for more than 19 digits.
  */
 export function toInteger(value: unknown): bigint | undefined {
   if (Number.isSafeInteger(value)) return BigInt(value as number);
@@ -63,16 +63,16 @@ export function toInteger(value: unknown): bigint | undefined {
 
 /** Like `JSON.stringify`, with all digits of each `bigint` and {@link ExactNumber}. */
 export function stringifyExactJson(value: unknown): string {
-  const text = isForUs(value) ? write(value) : JSON.stringify(value);
+  const text = hasExactValue(value) ? write(value) : JSON.stringify(value);
   if (text === undefined) throw new TypeError('the value cannot be written as JSON');
   return text;
 }
 
-/** `JSON.stringify` throws for a `bigint`, and would round an {@link ExactNumber}. */
-function isForUs(value: unknown): boolean {
+/** Whether `JSON.stringify` would throw for a `bigint`, or round an {@link ExactNumber}. */
+function hasExactValue(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return typeof value === 'bigint';
   if (value instanceof ExactNumber || value instanceof JsonText) return true;
-  return Object.values(value).some(isForUs);
+  return Object.values(value).some(hasExactValue);
 }
 
 function write(value: unknown): string | undefined {
@@ -81,11 +81,11 @@ function write(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if ('toJSON' in value && typeof value.toJSON === 'function') return write(value.toJSON());
   if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`;
-  const members = Object.entries(value).flatMap(([name, member]) => {
-    const text = write(member);
+  const fields = Object.entries(value).flatMap(([name, field]) => {
+    const text = write(field);
     return text === undefined ? [] : `${JSON.stringify(name)}:${text}`;
   });
-  return `{${members.join(',')}}`;
+  return `{${fields.join(',')}}`;
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -108,7 +108,7 @@ class Parser {
     return value;
   }
 
-  /** Parses a value and the white space around it. */
+  /** With the white space around it. */
   private value(depth: number): unknown {
     const value = this.bareValue(this.next(), depth);
     this.next();
@@ -235,7 +235,7 @@ function nameOf(code: number): string {
   return code === 0xfeff ? `byte order mark (${character})` : character;
 }
 
-/** Whether two values are equal for who rounds fractions, whatever the parser keeps of them: both are accepted, and the first is used. */
+/** Ignores digits of fractions that a double loses: such duplicates are accepted, and the first is used. */
 function isEqual(first: unknown, second: unknown): boolean {
   return isDeepStrictEqual(withRoundedFractions(first), withRoundedFractions(second));
 }

@@ -1,10 +1,10 @@
-/** Digits of the longest number that is written without an exponent. A double has up to 309. */
+/** Digits of numbers that are written without an exponent. A double has up to 309. */
 const MAX_PLAIN = 400;
 
 /** Smaller doubles have less precision. */
 export const SMALLEST = 1e-307;
 
-/** A number that a double cannot represent. Two equal numbers are deeply equal, in any notation. */
+/** A number that a double cannot represent. Equal numbers are deeply equal, in any notation. */
 export class ExactNumber {
   /** @param decimal the digits without leading and trailing zeros, `e`, and the power of ten: `-12e400` */
   constructor(readonly decimal: string) {}
@@ -14,7 +14,7 @@ export class ExactNumber {
     return Number(this.decimal);
   }
 
-  /** All digits, without an exponent unless they are too many. */
+  /** Without an exponent unless there are too many digits. */
   toString(): string {
     const [, sign = '', digits = '', exponent] = /^(-?)(\d+)e(-?\d+)$/.exec(this.decimal) ?? [];
     const power = Number(exponent);
@@ -29,12 +29,11 @@ export class ExactNumber {
     return this.toString();
   }
 
-  /** Whether it has so many digits that it would be much longer in a response than in its request. */
+  /** Whether it would be much longer in a response than in its request. */
   get isLong(): boolean {
     return !/^-?[\d.]+$/.test(this.toString());
   }
 
-  /** Whether it is no integer. */
   get isFraction(): boolean {
     return this.decimal.includes('e-');
   }

@@ -1,9 +1,9 @@
 import { UNPRINTABLE } from '../observability/text-lines.js';
 
-/** Longest quotation, in UTF-16 code units. */
+/** In UTF-16 code units. */
 const MAX_LENGTH = 100;
 
-/** Quotes what a client sent, for a message: truncated, and with invisible characters escaped. */
+/** Quotes text of a client for a message: truncated, and with invisible characters escaped. */
 export function quote(text: string): string {
   const shown = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
   return JSON.stringify(shown).replaceAll(

@@ -7,19 +7,19 @@ export function hasFractions(value: unknown): boolean {
   return Object.values(value).some(hasFractions);
 }
 
-/** What code that knows numbers only gets: fractions are rounded, as by `JSON.parse`. */
+/** For code that expects numbers: rounds fractions, as `JSON.parse` does. */
 export function withRoundedFractions(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof ExactNumber) return value.isFraction ? roundedFraction(value) : value;
   if (Array.isArray(value)) return value.map(withRoundedFractions);
   const rounded: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) {
-    addMember(rounded, name, withRoundedFractions(member));
+  for (const [name, field] of Object.entries(value)) {
+    addMember(rounded, name, withRoundedFractions(field));
   }
   return rounded;
 }
 
-/** A fraction that would be rounded to an integer, to zero or to infinity, stays what it is. */
+/** A fraction that would be rounded to an integer, to zero or to infinity stays exact. */
 function roundedFraction(exact: ExactNumber): number | ExactNumber {
   const number = Number(exact.decimal);
   const isHeld = Number.isFinite(number) && !Number.isInteger(number);

@@ -1,19 +1,19 @@
 import { parseAllDigits } from './exact-json.js';
 import { JsonText } from './json-text.js';
 
-/** Deeper JSON of the database is not parsed: code that walks it recursively would fail. */
+/** Code that walks deeper JSON recursively would overflow the stack. */
 const MAX_STORED_DEPTH = 500;
 
-/** Parses JSON that PostgreSQL has written, with all digits. Where it is nested too deeply, it stays {@link JsonText}. */
+/** Parses JSON of PostgreSQL with all digits. JSON that is nested too deeply stays {@link JsonText}. */
 export function parseStoredJson(text: string): unknown {
   if (text.length > MAX_STORED_DEPTH && isTooDeep(text)) return new JsonText(text);
-  // Most have no number that could lose digits.
+  // Most texts have no number that could lose digits.
   return /[\d.]{16}|\d[eE]/.test(text)
     ? parseAllDigits(text, 'body', Infinity)
     : (JSON.parse(text) as unknown);
 }
 
-/** A loop, because a regular expression overflows the stack of V8 at a text of some megabytes. */
+/** A regular expression would overflow the stack of V8 for some megabytes. */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -26,7 +26,7 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Searches for the next quotation mark that is not escaped, which is faster than a look at each character. */
+/** Faster than reading each character. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslash = end;

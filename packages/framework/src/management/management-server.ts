@@ -15,7 +15,6 @@ import { sendJson } from '../http/answers/send-json.js';
 import { declaresBody } from '../http/body/unread-body.js';
 import { wellFormed } from '../http/server/well-formed.js';
 
-/** Most open connections. */
 export const MAX_CONNECTIONS = 100;
 
 /** Between two requests on a connection, and for a connection without traffic, in milliseconds. */
@@ -25,9 +24,9 @@ const LIMITS = { ...HTTP_LIMITS, keepAlive: 5_000, socketIdle: 10_000 } as const
 @Injectable()
 export class ManagementServer {
   readonly server = new HttpServer(LIMITS, {
-    // What an answer fails with after its beginning has no other handler.
+    // Errors after the first byte have no other handler.
     serve: (request, response) =>
-      void this.answer(request, response).catch(() => response.destroy()),
+      void this.respond(request, response).catch(() => response.destroy()),
   });
 
   constructor(
@@ -38,7 +37,7 @@ export class ManagementServer {
     this.server.on('connection', () => this.makeRoom());
   }
 
-  /** Accepts every connection, and closes the least recently used above the limit, so that no client can block probes. */
+  /** Closes the least recently used connections above the limit, so that no client can block probes. */
   private makeRoom(): void {
     const { openConnections } = this.server;
     const byUse = [...openConnections].toSorted(([, a], [, b]) => a.movedAt - b.movedAt);
@@ -56,7 +55,7 @@ export class ManagementServer {
     await closed;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // Bodies are never read.
     if (declaresBody(request)) response.setHeader('Connection', 'close');
     try {

@@ -7,17 +7,17 @@ const NODE = /^(?:\[([^\]]+)\]|([^:]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
 /** An identifier that hides an address (RFC 7239, section 6.3). */
 const OBFUSCATED = /^_[\w.-]{1,64}$/;
 
-/** What RFC 7239, section 6.2 calls an address that nobody knows. */
+/** RFC 7239, section 6.2. */
 const UNKNOWN = 'unknown';
 
-/** The address that a request comes from, which proxies can have told. `undefined` after its connection has closed. */
+/** The address of the client, also behind trusted proxies. `undefined` after the connection has closed. */
 export function clientAddress({ ip }: Request): string | undefined {
   return ip === undefined ? undefined : addressIn(ip);
 }
 
 /**
- * The address in an entry of `X-Forwarded-For`, in its canonical form. No standard says what an entry is: some proxies add
- * a port, brackets or quotes, as in the field `Forwarded`. What is no address and hides none is unknown.
+ * The canonical address in an entry of `X-Forwarded-For`. No standard defines entries: some proxies add a port, brackets or
+ * quotes, as in the field `Forwarded`.
  */
 export function addressIn(entry: string | undefined = ''): string {
   if (isIP(entry) === 4) return entry;
@@ -28,7 +28,7 @@ export function addressIn(entry: string | undefined = ''): string {
   return isIP(plain) === 4 || OBFUSCATED.test(plain) ? plain : UNKNOWN;
 }
 
-/** Without its zone, which has a meaning on one machine only. */
+/** Without the zone, which has a meaning on one machine only. */
 function canonical(ipv6: string): string {
   const { address } = new SocketAddress({ address: ipv6.replace(/%.*/, ''), family: 'ipv6' });
   // An IPv4 client of a socket for both versions (RFC 4291, section 2.5.5.2).

@@ -5,8 +5,8 @@ import { NO_TRACER } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
 /**
- * Returns a tracer that sends spans to `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`. Loads
- * OpenTelemetry only if one of them is set.
+ * A tracer that sends spans to `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` or `OTEL_EXPORTER_OTLP_ENDPOINT`. Loads OpenTelemetry only
+ * if one of them is set.
  */
 export async function createTracer(identity: Identity, log: Logger): Promise<Tracer> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: all, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces } =

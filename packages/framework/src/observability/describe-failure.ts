@@ -1,14 +1,14 @@
 import { DatabaseError } from 'pg';
 
 /**
- * Describes a failure for the log and for operators, without statements, values or user names. It never fails: timers and events call
- * it, where a failure would end the process.
+ * Describes an error for the log and for operators, without statements, values or user names. It never throws, because timers
+ * and events call it, where an error would end the process.
  */
 export function describeFailure(error: unknown): string {
   try {
     return describe(error);
   } catch {
-    // Anything can be thrown: an object without a prototype, an error whose message is no text, or one that contains itself.
+    // For example, an object without a prototype, or an error whose message is no string.
     return 'a failure that cannot be described';
   }
 }
@@ -16,9 +16,9 @@ export function describeFailure(error: unknown): string {
 function describe(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describe).join(', ');
   const text = error instanceof Error ? error.message : String(error);
-  // Citus names a worker with the role: `postgres@10.0.0.7:5432`. The connection's own error follows on further lines.
+  // Citus names workers with the role: `postgres@10.0.0.7:5432`. Connection errors follow on further lines.
   const message = text.replaceAll(/[^\s@"]+@(?=[^\s@]+:\d+\b)/g, '').replaceAll(/\s*\n\s*/g, ' ');
-  // A refused connection contains the role, in the language and with the quotation marks of the server.
+  // A rejected login contains the role, in the quotation marks of the language of the server.
   return error instanceof DatabaseError && /^(28|53300)/.test(String(error.code))
     ? `${message.replaceAll(/["'«»„“”‘’‹›][^"'«»„“”‘’‹›]+["'«»„“”‘’‹›]/g, '…')} (${error.code})`
     : message;

@@ -20,36 +20,35 @@ export function createLogger(
   );
 }
 
-/** Lines above this many bytes that wait for a slow reader are dropped. */
+/** Bytes of lines that wait for a slow reader; further lines are dropped. */
 export const MAX_BUFFERED = 16_000_000;
 
 /**
- * Buffered, asynchronous standard output. One system call per line would cost more than the line itself, and a slow
- * reader must not delay requests. Lines are dropped when the buffer is full. The buffer is flushed when the process
- * ends, unless it is killed.
+ * Buffered, asynchronous standard output: a system call costs more than a line, and a slow reader must not delay requests. The
+ * buffer is flushed when the process ends, unless it is killed.
  */
 export function bufferedStdout(): DestinationStream {
   const stdout = pino.destination({
     dest: 1,
     sync: false,
-    /** Flush after this many bytes, or after this many milliseconds. */
+    // Flushes after this many bytes, or after this many milliseconds.
     minLength: 4_096,
     periodicFlush: 50,
     maxLength: MAX_BUFFERED,
   });
-  // For example, the disk is full: later lines may succeed. At the exit, a write that fails would be repeated for ever.
+  // On a full disk, later lines may succeed; but at the exit, a failing write would be repeated for ever.
   stdout.on('error', () => {
     stdout.flushSync = () => {};
   });
   return stdout;
 }
 
-/** Most causes of an error that are logged: an error can be the cause of its own cause. */
+/** Limited, because an error can be the cause of its own cause. */
 const MAX_CAUSES = 5;
 
 /**
- * Serializes an error and its causes, without further members: a failed query contains its parameters. It never fails, whatever was
- * thrown: there would be no log line, and no answer either.
+ * Serializes an error and its causes without further properties, because the error of a query contains parameters. It never
+ * throws, which would prevent the log line and the response.
  */
 function describeError(error: unknown, causes = 0): object {
   if (!(error instanceof Error)) return { type: typeof error };
@@ -69,7 +68,7 @@ function describeError(error: unknown, causes = 0): object {
   }
 }
 
-/** The contexts in which Nest and its modules log each step of a start. */
+/** The contexts in which Nest logs each step of a start. */
 const STARTUP_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -79,7 +78,7 @@ const STARTUP_CONTEXTS = new Set([
   'TypeOrmModule',
 ]);
 
-/** Writes Nest's log to the service's log. Callers pass a message, further values, and their context as the last value. */
+/** Writes Nest's log to the service's log. The last value is the context of the caller. */
 export class NestLog implements LoggerService {
   readonly fatal = this.at('fatal');
   readonly error = this.at('error');

@@ -7,17 +7,15 @@ import type { Identity } from '../config/identity.js';
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Prometheus metrics. Whoever has a figure registers it. The names follow the OpenTelemetry semantic conventions where these
- * define a name.
+ * Prometheus metrics. Names follow the OpenTelemetry semantic conventions where these define a name.
  */
 export class Metrics {
-  /** Metrics that are more than a number with one label are registered here. */
+  /** For metrics other than a counter or gauge with one label. */
   readonly registry = new Registry();
 
-  /** The series of each gauge. */
   private readonly gauges = new Map<string, (readonly [labels: Labels, read: () => number])[]>();
 
-  /** Counts Error answers by their number, or starts the series of a number. */
+  /** Counts error responses by their number, or starts the series of a number. */
   readonly recordRefusal: (error: number, by?: number) => void;
 
   constructor(private readonly identity: Identity) {
@@ -36,7 +34,7 @@ export class Metrics {
       labelNames: ['version', 'revision', 'node_version'],
       registers,
     }).set({ version, revision, node_version: process.versions.node }, 1);
-    // How busy the event loop is, as a counter: unlike its delay, it works with any number of scrapers.
+    // A counter works with any number of scrapers, unlike the delay of the event loop.
     new Counter({
       name: 'nodejs_eventloop_time_seconds_total',
       help: 'Time that the event loop has spent in each state.',
@@ -51,16 +49,16 @@ export class Metrics {
     });
   }
 
-  /** A name for a figure that only this service has, such as `tool_library_refusals_total`. */
+  /** A name with the prefix of this service, such as `tool_library_refusals_total`. */
   named(name: string): string {
     return `${snakeCase(this.identity)}_${name}`;
   }
 
   /**
-   * Adds a counter with a series for each of these values of its label. Each series starts at zero: a rate would not count
-   * the first increment of a new series.
+   * Adds a counter with a series for each value of its label, which starts at zero, because a rate does not count the first
+   * increment of a new series.
    *
-   * @returns what counts one more, or `by`
+   * @returns increments a series by one, or `by`
    */
   counter<Value extends string | number>(
     name: string,

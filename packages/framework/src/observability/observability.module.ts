@@ -18,7 +18,7 @@ export interface Observability {
   readonly tracer: Tracer;
 }
 
-/** Injection token of what the process has created before the application. */
+/** Injection token of what the process created before the application. */
 export const GIVEN_OBSERVABILITY = Symbol('GIVEN_OBSERVABILITY');
 
 const OBSERVABILITY = Symbol('OBSERVABILITY');
@@ -27,7 +27,7 @@ const providers = [
   {
     provide: OBSERVABILITY,
     inject: [CONFIG, { token: GIVEN_OBSERVABILITY, optional: true }],
-    // A test of modules gives none.
+    // Tests of modules give none.
     useFactory: ({ identity, logLevel }: Config, given?: Observability): Observability =>
       given ?? {
         logger: createLogger(logLevel),
@@ -50,7 +50,7 @@ export class ObservabilityModule {
   }
 }
 
-/** @param destination by default, standard output */
+/** @param destination default: standard output */
 export async function createObservability(
   { identity, logLevel, logFormat }: Config,
   destination?: Parameters<typeof createLogger>[1],

@@ -32,9 +32,8 @@ import type { Tracer } from './tracer.js';
 export const FLUSH_TIMEOUT = 3_000;
 
 /**
- * Sends spans by OTLP over HTTP, configured by the standard variables `OTEL_*`. The official instrumentations do not
- * fit: they patch Node's and the driver's classes at run time, and would attribute the statement of a group to a single
- * request.
+ * Sends spans by OTLP over HTTP, configured by the standard variables `OTEL_*`. The official instrumentations patch Node's and
+ * the driver's classes, and would attribute the statement of a group to a single request.
  */
 export class OpenTelemetryTracer implements Tracer {
   private readonly requests = new AsyncLocalStorage<readonly Span[]>();
@@ -54,7 +53,7 @@ export class OpenTelemetryTracer implements Tracer {
       spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
     this.spans = this.provider.getTracer(identity.name, version);
-    // Now: while it is made, the provider reports defaults that it takes, such as the ratio of a sampler.
+    // Only now, because the constructor of the provider reports its defaults as errors.
     const error = (text: string) => log.warn({ reason: reasonOf(text) }, 'traces were lost');
     diag.setLogger(
       { error, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
@@ -85,7 +84,7 @@ export class OpenTelemetryTracer implements Tracer {
     this.requests.run([span], handle);
   }
 
-  /** `enduser.id`: semantic conventions 1.44, attribute registry. An id is unique among principals of the same kind. */
+  /** `enduser.id`: semantic conventions 1.44, attribute registry. Ids are unique within a kind. */
   private describePrincipal(span: Span, { kind, id }: NonNullable<Request['principal']>): void {
     const name = `${snakeCase(this.identity)}.principal.kind`;
     span.setAttributes({ 'enduser.id': id, [name]: kind });
@@ -99,9 +98,8 @@ export class OpenTelemetryTracer implements Tracer {
     return this.requests.run(requests, work);
   }
 
-  /** Adds a span to the trace of each request that waits for the statement. */
   async statement<T>(text: string, run: () => Promise<T>): Promise<T> {
-    // Background work may run in the context of the request that has started its timer, long after that request.
+    // Background work may run in the context of an ended request that started its timer.
     const requests = this.served().filter((request) => request.isRecording());
     const operation = operationOf(text);
     const attributes: Attributes = {
@@ -148,7 +146,7 @@ function parentOf(request: Request): Context {
   });
 }
 
-/** As in the log, without path, query and headers, because these can contain secrets. */
+/** Without path, query and headers, which can contain secrets. */
 function describeOutcome(span: Span, name: string, request: Request, response: Response): void {
   const route: unknown = request.route?.path;
   if (typeof route === 'string') {
@@ -172,11 +170,11 @@ function errorTypeOf(error: unknown): string {
   return 'code' in error ? String(error.code) : error.name;
 }
 
-/** The message of what OpenTelemetry reports: an error as JSON, with its stack, or a sentence. */
+/** OpenTelemetry reports an error as JSON, with its stack, or a sentence. */
 function reasonOf(text: string): string {
   try {
     const { message, errors, code, name } = JSON.parse(text) as Readonly<Record<string, string>>;
-    // An AggregateError, as of a host with two addresses, has no message.
+    // An AggregateError (a host with two addresses) has no message.
     return message || errors || code || name || 'unknown';
   } catch {
     return text;

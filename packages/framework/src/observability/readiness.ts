@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * Whether the service is ready for requests: after the migrations and until the shutdown. An outage of the database does
- * not make it unready, because all replicas would become unready at once. A database address that leads to a standby
- * for longer than a failover takes does, because it is a wrong configuration.
+ * Whether the service is ready for requests: after the migrations and until the shutdown. An outage of the database does not
+ * count, because all replicas would become unready at once. A standby for longer than a failover takes does, because the
+ * address is wrong.
  */
 @Injectable()
 export class Readiness {

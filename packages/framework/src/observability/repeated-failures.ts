@@ -1,9 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-/** Between two log lines of one kind of failure, in milliseconds. */
+/** Between two log lines of a kind, in milliseconds. */
 const INTERVAL = 60_000;
 
-/** Most kinds that are told apart. */
 const MAX_KINDS = 100;
 
 interface Kind {
@@ -11,17 +10,17 @@ interface Kind {
   repeated: number;
 }
 
-/** Which failures to log, when every request may fail in the same way: each kind once in a minute, and counted. */
+/** Decides which errors to log when many requests fail alike: each kind once in a minute, with a count. */
 export class RepeatedFailures {
-  /** Forgets the kind that was logged longest ago, because `peek` does not count as a use. */
+  /** Evicts the kind that was logged longest ago, because `peek` does not count as a use. */
   private readonly kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
   /**
-   * @param where it happened, such as a route
-   * @returns how many were not logged since the last of this kind; `undefined` if this one should not be logged
+   * @param where such as a route
+   * @returns how many of this kind were not logged since the last one; `undefined` if this one should not be logged
    */
-  note(failure: unknown, where: string): number | undefined {
-    const kind = `${where} ${kindOf(failure)}`;
+  note(error: unknown, where: string): number | undefined {
+    const kind = `${where} ${kindOf(error)}`;
     const known = this.kinds.peek(kind);
     const now = performance.now();
     if (known !== undefined && now - known.since < INTERVAL) {
@@ -33,15 +32,15 @@ export class RepeatedFailures {
   }
 }
 
-/** The failure without the values that its message may contain. */
-function kindOf(failure: unknown): string {
-  if (!(failure instanceof Error)) return typeof failure;
+/** Without the values in the message. */
+function kindOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
   try {
-    const code = 'code' in failure ? String(failure.code) : '';
-    const message = failure.message.slice(0, 200).replaceAll(/"[^"]*"|'[^']*'|\d+/g, '…');
-    return `${failure.name} ${code} ${message}`;
+    const code = 'code' in error ? String(error.code) : '';
+    const message = error.message.slice(0, 200).replaceAll(/"[^"]*"|'[^']*'|\d+/g, '…');
+    return `${error.name} ${code} ${message}`;
   } catch {
-    // Its properties cannot be read, or are no texts.
+    // Its properties cannot be read, or are no strings.
     return 'Error';
   }
 }

@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** Tells answers without an end that the service shuts down. */
+/** Signals to endless responses that the service shuts down. */
 @Injectable()
 export class Shutdown {
   private readonly controller = new AbortController();
 
   constructor() {
-    // Each answer without an end listens.
+    // Each endless response listens.
     setMaxListeners(0, this.controller.signal);
   }
 
-  /** Aborts when the service stops to take requests. */
+  /** Aborts when the service stops taking requests. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }

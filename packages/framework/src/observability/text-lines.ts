@@ -14,10 +14,8 @@ interface LogLine {
   readonly stack?: string;
 }
 
-/** Other fields. Those that are read here by their name are texts and numbers. */
 type Fields = Readonly<Partial<Record<string, string | number>>>;
 
-/** An error, as the logger serializes it. */
 interface ErrorFields {
   readonly type: string;
   readonly stack?: string;
@@ -25,9 +23,8 @@ interface ErrorFields {
 }
 
 /**
- * Text for people instead of JSON: local time, level (except `info`), message, fields.
- *
- * pino-pretty writes control characters and line breaks of a message to the terminal as they are.
+ * Text for people instead of JSON: local time, level (except `info`), message, fields. Unlike pino-pretty, it escapes control
+ * characters.
  */
 export function textLines(destination: DestinationStream): DestinationStream {
   return { write: (json) => destination.write(toText(JSON.parse(json) as LogLine & Fields)) };
@@ -58,7 +55,7 @@ function sentence(msg = '', fields: Fields): string {
   }
 }
 
-/** Only the line of a failure says which request of whom it was: the caller may have sent the id with a question. */
+/** Only the line of an error names the request and the principal, because the caller may ask about the id. */
 function requestOf({ method, route = '-', outcome, status, error, ...others }: Fields): string {
   const { durationMs, requestId, principalKind, principalId, refusal } = others;
   const duration = `${Number(durationMs ?? 0).toFixed(1)} ms`;

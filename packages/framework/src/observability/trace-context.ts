@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Identifies a span. */
 interface SpanIds {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -22,15 +21,15 @@ interface CallerTrace extends SpanIds {
   readonly sampled: boolean;
 }
 
-/** Version, trace, parent and flags (W3C Trace Context, section 3.2). Later versions may append fields. */
+/** W3C Trace Context, section 3.2. Later versions may append fields. */
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** The client's span, or `undefined` without a valid `traceparent`. */
+/** The client's span, if there is a valid `traceparent`. */
 export function callerTrace({ headers }: IncomingMessage): CallerTrace | undefined {
   const field = headers['traceparent'];
   if (field === undefined) return undefined;
-  // Node joins several fields with commas, which is not a valid value.
+  // Node joins several fields with commas, which is not valid.
   const [, version, traceId, spanId, flags, more] = TRACEPARENT.exec(String(field)) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   if (version === '00' && more !== undefined) return undefined;

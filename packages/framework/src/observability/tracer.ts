@@ -4,13 +4,12 @@ import type { Request, Response } from 'express';
 /** Injection token of the {@link Tracer}. */
 export const TRACER = Symbol('TRACER');
 
-/** Traces requests. */
 export interface Tracer {
   /** Handles a request in a span. */
   request(request: Request, response: Response, handle: () => void): void;
   /** The spans of the requests that the running code serves. */
   served(): readonly Span[];
-  /** Runs code for these requests, instead of the request that happened to start it. */
+  /** Runs code for these requests, instead of the request that started it. */
   serving<T>(requests: readonly Span[], work: () => Promise<T>): Promise<T>;
   /** Runs a statement in a span of each request that it serves. */
   statement<T>(text: string, run: () => Promise<T>): Promise<T>;
@@ -18,7 +17,7 @@ export interface Tracer {
   stop(): Promise<void>;
 }
 
-/** The first word of a statement, such as INSERT; of the first that changes data, if there are several in a WITH. */
+/** The first word of a statement, such as INSERT, or the first of INSERT, UPDATE and DELETE in a WITH. */
 export function operationOf(text: string): string {
   const [changing] = text.startsWith('WITH') ? (CHANGING.exec(text) ?? []) : [];
   return changing ?? /^\S*/.exec(text)![0];

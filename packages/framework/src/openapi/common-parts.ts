@@ -16,43 +16,43 @@ const REQUEST_ID_PARAMETER = {
   schema: { type: 'string' },
 } as const;
 
-const ANSWERED_REQUEST_ID = {
+const RESPONSE_REQUEST_ID = {
   description: 'Identifies the request in the log of the service.',
   schema: { type: 'string' },
 } as const;
 
-const OTHER_FAILURE = {
+const OTHER_ERROR = {
   description: 'Any other failure. Later versions may add error numbers and statuses.',
   content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
 };
 
-/** Returns the document with what every operation has, so that no operation has to declare it. */
+/** Adds the parts that every operation has. */
 export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
   const complete = structuredClone(document);
   for (const pathItem of Object.values(complete.paths)) {
     for (const operation of Object.values(pathItem) as OperationObject[]) {
       operation.parameters = [...(operation.parameters ?? []), REQUEST_ID_PARAMETER];
-      operation.responses['default'] = structuredClone(OTHER_FAILURE);
+      operation.responses['default'] = structuredClone(OTHER_ERROR);
       for (const response of Object.values(operation.responses)) {
         if (response === undefined || '$ref' in response) continue;
-        response.headers = { ...response.headers, [REQUEST_ID_HEADER]: ANSWERED_REQUEST_ID };
+        response.headers = { ...response.headers, [REQUEST_ID_HEADER]: RESPONSE_REQUEST_ID };
       }
-      allowNewMembers(operation.responses, complete.components?.schemas ?? {});
+      allowNewFields(operation.responses, complete.components?.schemas ?? {});
     }
   }
   return complete;
 }
 
 /**
- * Allows members that are added later in every schema that a part of the document refers to. JSON Schema allows them
- * by default, but generated Java and Go clients refuse them unless the schema says so.
+ * Allows additional fields in every schema that a part of the document refers to, for later versions. JSON Schema allows them by
+ * default, but generated Java and Go clients reject them unless the schema says so.
  */
-function allowNewMembers(part: unknown, schemas: SchemasObject): void {
+function allowNewFields(part: unknown, schemas: SchemasObject): void {
   const references = stringify(part)?.matchAll(/"#\/components\/schemas\/([^"]+)"/g) ?? [];
   for (const [, name = ''] of references) {
     const schema = schemas[name];
     if (schema === undefined || '$ref' in schema || schema.additionalProperties === true) continue;
     schema.additionalProperties = true;
-    allowNewMembers(schema, schemas);
+    allowNewFields(schema, schemas);
   }
 }

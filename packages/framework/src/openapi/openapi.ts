@@ -18,8 +18,8 @@ type SchemaObject = Exclude<
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
 /**
- * Writes the OpenAPI 3.1 document of the service. JSON, with exact digits and sorted keys, so that
- * two versions of it differ only where the service does.
+ * The OpenAPI 3.1 document of the service, in JSON with exact digits and sorted keys, so that two versions differ only where
+ * the service does.
  */
 export function openApiText(
   app: INestApplication,
@@ -35,7 +35,7 @@ export function openApiText(
       description: 'An access token from the operator of the service.',
     })
     .addSecurityRequirements('bearerAuth')
-    // The path alone comes first: requests then go to wherever the page was loaded from.
+    // First, so that requests go to the origin of the page.
     .addServer(basePath || '/', 'Relative to the address of this document');
   if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl, 'The public address');
   const config = builder.build();
@@ -45,10 +45,10 @@ export function openApiText(
   if (license !== undefined) {
     Object.assign(config.info, { license: { name: license, identifier: license } });
   }
-  // The servers carry the prefix, so the paths equal the published interface below any prefix.
+  // The servers have the prefix.
   const document = SwaggerModule.createDocument(app, config, {
     ignoreGlobalPrefix: true,
-    // Every operation refers to it, whatever its decorators say.
+    // Every operation refers to it.
     extraModels: [ErrorDto],
   });
   document.info.description = descriptionOf(document, identity.description);
@@ -62,7 +62,7 @@ export function openApiText(
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
-/** Adds the numbers of all failures to the schema of the Error. */
+/** Adds the numbers of all errors to the schema of the Error. */
 function listErrors({ components }: OpenAPIObject): void {
   const schema = components?.schemas?.['Error'] as SchemaObject | undefined;
   const number = schema?.properties?.['error'] as SchemaObject;
@@ -71,24 +71,21 @@ function listErrors({ components }: OpenAPIObject): void {
 }
 
 /**
- * Sorts the keys of the document. The members of a schema stay in the order of the entity, which is the order of the columns
- * of CSV files. The members of an example stay in the order in which the service sends them.
+ * Sorts the keys of the document, except the fields of schemas, whose order is the order of columns of CSV files, and of
+ * examples, whose order is the order of responses.
  */
 function sortKeys(value: unknown, parent?: string): unknown {
   if (parent === 'value') return value;
   if (Array.isArray(value)) return value.map((item) => sortKeys(item));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined);
   const sorted = entries.toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1));
   return Object.fromEntries(
-    (parent === 'properties' ? entries : sorted).map(([key, member]) => [
-      key,
-      sortKeys(member, key),
-    ]),
+    (parent === 'properties' ? entries : sorted).map(([key, field]) => [key, sortKeys(field, key)]),
   );
 }
 
-/** The methods of a path come in the order in which a reader tries them, everything else in alphabetical order. */
+/** Methods in the order in which a reader tries them, everything else in alphabetical order. */
 function rank(key: string): string {
   const index = METHODS.indexOf(key);
   return index === -1 ? key : String(index);

@@ -7,7 +7,6 @@ type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
 };
 type TagObject = NonNullable<OpenAPIObject['tags']>[number];
 
-/** An operation, and where it is. */
 export interface Method {
   readonly method: string;
   readonly path: string;
@@ -31,7 +30,7 @@ export function scopesOf(document: OpenAPIObject): readonly string[] {
   return [...new Set(scopes)].toSorted();
 }
 
-/** What the methods of a tag do, in the order of the description. */
+/** Of the methods of a tag, in the order of the description. */
 const VERBS = [
   ['create', (methods) => methods.has('post')],
   ['list', (methods) => methods.has('list')],
@@ -42,7 +41,7 @@ const VERBS = [
   isOf: (methods: ReadonlySet<string>) => boolean,
 ])[];
 
-/** The tags of the operations: the names of the resources, in the order of the modules. */
+/** The names of the resources, in the order of the modules. */
 export function tagsOf(document: OpenAPIObject): TagObject[] {
   const methods = new Map<string, Set<string>>();
   for (const { method, path, operation } of methodsOf(document)) {

@@ -13,20 +13,20 @@ import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
 import { startService } from '../app/service.js';
 
-/** The variable with the URL of the PostgreSQL server of the tests, whose user may create databases. */
+/** The URL of a PostgreSQL server whose user may create databases. */
 const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
 
 /** A whole service in the process of a test, with its own ports and database. */
 export interface TestingService {
   /** Such as `http://127.0.0.1:40123`, with the path of `PUBLIC_BASE_URL`. */
   readonly url: string;
-  /** Where health checks and metrics are. */
+  /** For health checks and metrics. */
   readonly managementUrl: string;
   /** Has every scope. */
   readonly token: string;
   /** Issues a token that has only these scopes. */
   tokenWith(...scopes: readonly [Scope, ...Scope[]]): Promise<string>;
-  /** Sends a request with the token. A body that is no string is sent as JSON. */
+  /** Sends a request with the token. A body other than a string is sent as JSON. */
   send(
     method: string,
     path: string,
@@ -40,16 +40,15 @@ export interface TestingService {
 export interface TestingAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed by `JSON.parse` if it is JSON, otherwise the text. */
+  /** Parsed by `JSON.parse` if it is JSON, otherwise text. */
   readonly body: unknown;
 }
 
 /**
- * Starts a service on a database of its own, to which its migrations are applied. The server is that of
- * `@resource-service/local/global-setup`. Only failures are logged.
+ * Starts a service on a new, migrated database of the server of `@resource-service/local/global-setup`. Only errors are logged.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
- * @param environment the variables of the service. Those of the process do not count
+ * @param environment variables of the service, instead of the variables of the process
  */
 export async function createTestingService(
   app: Type,

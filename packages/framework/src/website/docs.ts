@@ -16,23 +16,22 @@ import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
 import type { SignInPage } from './sign-in.js';
 
-/** Where the packed client is, below the base path. */
+/** Path of the packed client, below the base path. */
 const CLIENT = 'docs/client.tgz';
 
-/** Where the reader gets a token that the start prints. */
 const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in the log.';
 
 /**
- * Serves the docs page and the OpenAPI document: the only routes of the public port that need no token. They are plain
- * Express routes, because every route of a controller needs a token.
+ * Serves the docs page and the OpenAPI document without a token, as plain Express routes, because every route of a controller
+ * needs one.
  */
 export function serveDocs(app: NestExpressApplication, config: Config): void {
   const { identity, http, auth } = config;
   const { basePath, publicBaseUrl } = http;
   const { homepage, version, clientTarball } = identity.build;
-  // At the start: the next build of the client may remove the file while this one runs.
+  // Read now, because the next build may remove the file.
   const packed = contentOf(clientTarball);
-  // Nobody is told to install a name that a stranger may have in the registry.
+  // Without the file, the page names no package: a stranger may have the name in the registry.
   const client = packed && {
     package: `@${identity.name}/client`,
     ...identity.client,
@@ -43,7 +42,7 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
   const express = app.getHttpAdapter().getInstance();
   const policyOf = (tokenOrigin?: string) => pagePolicy(publicBaseUrl, tokenOrigin);
   const pages = once(async () => {
-    // No start has to load it.
+    // Not loaded at the start.
     const reference = await import('@resource-service/api-reference');
     const document = openApiText(app, config);
     const files = reference.apiReference(document, {
@@ -73,7 +72,7 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     if (page === undefined) throw new ServiceException(ERRORS.noSuchPath);
     await page(request, response);
   };
-  // One route for all pages: Express compares every request with all routes that are added before the route of the request.
+  // One route for all pages, because Express compares every request with all earlier routes.
   for (const path of ['/openapi.json', '/openapi.yaml', '/docs{/*page}']) {
     express.get(basePath + path, send);
   }
@@ -84,7 +83,7 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
   }
 }
 
-/** `undefined` if there is no file that this process may read. */
+/** `undefined` if there is no readable file. */
 function contentOf(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
@@ -93,7 +92,7 @@ function contentOf(file: string): Buffer | undefined {
   }
 }
 
-/** Keeps the first result. After a failure, the next call tries again. */
+/** Keeps the first result. After an error, the next call tries again. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () =>
@@ -109,7 +108,7 @@ function fileSender({ type, content }: ReferenceFile, policy: string): Sender {
   const prepare = once(async () => {
     const body = Buffer.from(await content());
     if (type === 'application/gzip') return { plain: tagged(body) };
-    // It contains no secrets, so its compressed length reveals nothing (BREACH).
+    // Contains no secrets that a compressed length could reveal (BREACH).
     return { plain: tagged(body), gzipped: tagged(await promisify(gzip)(body)) };
   });
   return async (request, response) => {
@@ -139,12 +138,12 @@ function signInSender(
   };
 }
 
-/** The ETag is a hash of the content: modification times can differ between replicas. */
+/** A hash, because modification times can differ between replicas. */
 function tagged(body: Buffer) {
   return { body, tag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }
 
-/** Allows files of this service and the images in the style sheet, in addition to the policy of the API. */
+/** Allows files of this service and images in the style sheet, in addition to the policy of the API. */
 function pagePolicy(publicBaseUrl: string | undefined, tokenOrigin?: string): string {
   const addresses = [
     "'self'",

@@ -7,29 +7,27 @@ import { RepeatedFailures } from '../observability/repeated-failures.js';
 
 export interface SignInPage {
   readonly text: string;
-  /** The origin that the page asks for the token; `undefined`: nobody can sign in, and the page says so. */
+  /** Where the page gets the token; `undefined` if nobody can sign in. */
   readonly tokenOrigin: string | undefined;
 }
 
 /**
- * Prepares the page that signs in.
- *
- * @param render writes the page, without what the issuer says if nobody can sign in
- * @returns a function that makes the page with what the issuer says of itself now
+ * @param render called without a provider if nobody can sign in
+ * @returns a function that makes the page with the current metadata of the issuer
  */
 export function signInPage(
   issuer: string,
   render: (provider?: Provider) => string,
   logger: Logger,
 ): () => Promise<SignInPage> {
-  const failures = new RepeatedFailures();
+  const repeatedErrors = new RepeatedFailures();
   const provider = providerOf(issuer);
   return async () => {
     try {
       const known = await provider();
       return { text: render(known), tokenOrigin: endpointOf(known, 'token_endpoint').origin };
     } catch (error) {
-      const repeated = failures.note(error, 'sign-in');
+      const repeated = repeatedErrors.note(error, 'sign-in');
       if (repeated !== undefined) {
         const reason = describeFailure(error);
         logger.warn({ reason, ...(repeated > 0 && { repeated }) }, 'nobody can sign in');
@@ -39,23 +37,23 @@ export function signInPage(
   };
 }
 
-/** What the issuer says of itself. It is asked as rarely as for its keys, because anybody can open the page. */
+/** Fetched as rarely as the keys of the issuer, because anybody can open the page. */
 function providerOf(issuer: string): () => Promise<Provider> {
-  let answer: Promise<Provider> | undefined;
+  let fetched: Promise<Provider> | undefined;
   let expires = -Infinity;
-  const ask = async () => {
+  const fetchProvider = async () => {
     const provider = await discover(issuer, AbortSignal.timeout(ISSUER_TIMES.timeout));
-    // The browser is sent there.
+    // The browser needs both.
     endpointOf(provider, 'authorization_endpoint');
     endpointOf(provider, 'token_endpoint');
     return provider;
   };
   return () => {
-    if (answer !== undefined && performance.now() < expires) return answer;
+    if (fetched !== undefined && performance.now() < expires) return fetched;
     expires = Infinity;
-    answer = ask();
+    fetched = fetchProvider();
     const keep = (milliseconds: number) => () => void (expires = performance.now() + milliseconds);
-    answer.then(keep(ISSUER_TIMES.refresh), keep(ISSUER_TIMES.afterFailure));
-    return answer;
+    fetched.then(keep(ISSUER_TIMES.refresh), keep(ISSUER_TIMES.afterFailure));
+    return fetched;
   };
 }

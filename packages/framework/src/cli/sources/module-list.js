@@ -2,31 +2,31 @@
 import { SourceError } from './source-error.js';
 import { Syntax } from './syntax.js';
 
-/* Adds a class to a list of a Nest module. The syntax tree says where, so neither comments nor other lists are taken for the list.
-   What is inserted has the style of the file, and all other text stays as it is. */
+/* Adds a class to a list of a Nest module in the style of the file. The syntax tree tells comments and other lists from the list.
+   All other text stays unchanged. */
 
 /**
  * @import ts from 'typescript'
  * @typedef {object} Addition
  * @property {'imports' | 'migrations'} list of `@Module()`, or of `ResourceModule.forFeature()`
  * @property {string} name of the class
- * @property {string} path of its file, as the module imports it
- * @typedef {object} Place where the list is, or the object or the arguments that lack it
+ * @property {string} path as the module imports it
+ * @typedef {object} Place of the list, or of the object or the arguments that lack it
  * @property {ts.NodeArray<ts.Node>} items
- * @property {number} start behind the bracket that opens it
+ * @property {number} start after the opening bracket
  * @property {(item: string) => string} wrap
  * @property {readonly string[]} listed
  * @typedef {readonly [at: number, text: string]} Insertion
  */
 
 /**
- * The source of a module with a further class in a list, and its import.
+ * The source of a module with another class in a list, and its import.
  *
  * @param {import('./syntax.js').Compiler} compiler
  * @param {string} file as errors name it
  * @param {string} text
  * @param {Addition} addition
- * @throws {SourceError} if the list cannot be told for sure, or the file has the name already
+ * @throws {SourceError} if the list is ambiguous, or the file has the name already
  */
 export function withListed(compiler, file, text, { list, name, path }) {
   const syntax = new Syntax(compiler, file, text);
@@ -50,7 +50,7 @@ export function withListed(compiler, file, text, { list, name, path }) {
 const PLACES = { imports: placeOfImports, migrations: placeOfMigrations };
 
 /**
- * The imports of the application: of the class that is exported, and imports `FrameworkModule.forRoot()` if there are several.
+ * The imports of the application: of several modules, the exported one that imports `FrameworkModule.forRoot()`.
  *
  * @param {Syntax} syntax
  */
@@ -68,7 +68,7 @@ function placeOfImports(syntax) {
 }
 
 /**
- * The migrations of the resource of a module. If one class has several lists, it makes no difference which.
+ * The migrations of the resource of a module: any list, if one class has several.
  *
  * @param {Syntax} syntax
  */
@@ -99,7 +99,7 @@ function placeOfMigrations(syntax) {
 }
 
 /**
- * The list in the options that a call gets.
+ * The list in the options of a call.
  *
  * @param {Syntax} syntax
  * @param {ts.CallExpression} call
@@ -135,7 +135,7 @@ function placeIn(syntax, call, { position, list, what }) {
       listed: [],
     };
   }
-  // It would replace the list.
+  // A later spread would replace the list.
   const later = options.properties.slice(options.properties.indexOf(property) + 1);
   const spread = later.find(ts.isSpreadAssignment);
   if (spread !== undefined) throw syntax.errorAt(spread, `may have the ${list} of ${what}`);
@@ -152,7 +152,7 @@ function placeIn(syntax, call, { position, list, what }) {
 }
 
 /**
- * What adds an item at the end of a list: on a line of its own, if the last item begins one.
+ * Adds an item at the end of a list: on its own line, if the last item begins one.
  *
  * @param {Syntax} syntax
  * @param {Place} place
@@ -176,7 +176,7 @@ function insertionsInto(syntax, { items, start }, item) {
 }
 
 /**
- * What imports the class: sorted by path among the imports of other files of the folder.
+ * Imports the class, sorted by path among the imports from its folder.
  *
  * @param {Syntax} syntax
  * @param {string} name
@@ -187,7 +187,7 @@ function importOf(syntax, name, path) {
   const { text, eol, imports } = syntax;
   /** @param {ts.ImportDeclaration} declaration */
   const pathOf = ({ moduleSpecifier }) => moduleSpecifier.getText().slice(1, -1);
-  // One without names is there for what it does, so the order matters.
+  // The order of imports without names matters.
   const ofFolder = imports.filter((each) => each.importClause && pathOf(each).startsWith('./'));
   const [first] = ofFolder;
   const before = first === undefined ? imports.at(-1) : imports[imports.indexOf(first) - 1];
@@ -203,7 +203,7 @@ function importOf(syntax, name, path) {
 }
 
 /**
- * Those that a condition leaves, condition by condition. A condition that leaves none says nothing.
+ * Applies the conditions one after the other, except a condition that no candidate fulfils.
  *
  * @template T
  * @param {readonly T[]} candidates

@@ -7,8 +7,8 @@ import { withListed } from './module-list.js';
 import { SourceError } from './source-error.js';
 
 /*
- * `@resource-service/framework/sources`: what commands need that write sources of a service. In JavaScript, so that
- * `npm run generate` of this project needs no build.
+ * `@resource-service/framework/sources`, for commands that write sources of a service. In JavaScript, so that `npm run generate`
+ * of this project needs no build.
  */
 
 export { SourceError } from './source-error.js';
@@ -21,8 +21,8 @@ export { SourceError } from './source-error.js';
  */
 
 /**
- * The source of a module with further classes in its lists, and their imports. Nothing is written. The text is formatted if prettier is
- * installed and the file was formatted before; otherwise, all but the additions stays as it is.
+ * The source of a module with more classes in its lists, and their imports. It is formatted if prettier is installed and the
+ * file was formatted before; otherwise, all other text stays unchanged.
  *
  * @example
  * const text = await withAdditions('.', 'src/app.module.ts', [
@@ -33,7 +33,7 @@ export { SourceError } from './source-error.js';
  * @param {string} file its path in this folder
  * @param {readonly Addition[]} additions
  * @returns {Promise<string>}
- * @throws {SourceError} if a class cannot be added without doubt, or the file does not compile
+ * @throws {SourceError} if a list is ambiguous, or the file does not compile
  */
 export async function withAdditions(root, file, additions) {
   const text = textOf(join(root, file), file);
@@ -46,11 +46,10 @@ export async function withAdditions(root, file, additions) {
 }
 
 /**
- * Writes files: all of them, or none if one cannot be written.
+ * Writes all files, or none if one cannot be written.
  *
- * @param {string} root the folder that the paths begin in
- * @param {{ readonly created: readonly SourceFile[], readonly changed: readonly SourceFile[] }} files to create, which must not
- *   exist, and to change
+ * @param {string} root
+ * @param {{ readonly created: readonly SourceFile[], readonly changed: readonly SourceFile[] }} files `created` must not exist
  */
 export function writeAll(root, { created, changed }) {
   /** @type {(() => void)[]} */
@@ -62,7 +61,7 @@ export function writeAll(root, { created, changed }) {
       create(path, text, undo);
     }
     const drafts = changed.map(({ file, text }) => {
-      // A link stays a link.
+      // Keeps links.
       const path = fs.realpathSync(join(root, file));
       const draft = `${path}.${process.pid}.tmp`;
       create(draft, text, undo);
@@ -78,7 +77,7 @@ export function writeAll(root, { created, changed }) {
       try {
         step();
       } catch {
-        // The first failure says more.
+        // The first error says more.
       }
     }
     throw error;
@@ -127,7 +126,7 @@ function textOf(path, file) {
 const INSTALL = 'npm install --save-dev typescript@~5.9';
 
 /**
- * The compiler that the service has installed: 5 or 6, since later ones have no such interface.
+ * The compiler of the service: version 5 or 6, because later ones lack this interface.
  *
  * @param {string} root
  * @returns {import('./syntax.js').Compiler}
@@ -158,7 +157,7 @@ async function formattedLike(root, path, { text, changed }) {
     const options = /** @type {const} */ ({ ...config, filepath: path, endOfLine: 'auto' });
     return (await check(text, options)) ? await format(changed, options) : changed;
   } catch {
-    // It is not installed, or one of its plugins is not.
+    // Prettier or one of its plugins is not installed.
     return changed;
   }
 }

@@ -46,7 +46,7 @@ export class Syntax {
   }
 
   /**
-   * All nodes in a node, but for comments.
+   * All nodes in a node, without comments.
    *
    * @param {ts.Node} node
    * @returns {Generator<ts.Node>}
@@ -65,7 +65,7 @@ export class Syntax {
   }
 
   /**
-   * Whether an expression is what a package exports under this name, whatever the file calls it.
+   * Whether an expression is the import of this exported name, also under another local name.
    *
    * @param {ts.Expression} expression
    * @param {string} exported
@@ -97,7 +97,7 @@ export class Syntax {
    *
    * @param {string} exported
    * @param {string} method
-   * @param {ts.Node} [node] where they are
+   * @param {ts.Node} [node] to search in
    */
   callsOf(exported, method, node) {
     const { ts } = this;
@@ -111,7 +111,7 @@ export class Syntax {
       );
   }
 
-  /** The classes with `@Module()`, and this call. */
+  /** The classes with `@Module()`, and its call. */
   get modules() {
     const { ts } = this;
     return this.source.statements
@@ -149,7 +149,7 @@ export class Syntax {
   }
 
   /**
-   * The value, without what only the compiler needs: `(…)`, `as`, `satisfies`, `!`.
+   * The value without `(…)`, `as`, `satisfies` and `!`.
    *
    * @param {ts.Expression} expression
    * @returns {ts.Expression}
@@ -182,7 +182,7 @@ export class Syntax {
   }
 
   /**
-   * Behind the comments that follow on the same line.
+   * After the comments on the same line.
    *
    * @param {number} position
    */

@@ -3,28 +3,26 @@ import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/** Most bytes of all answers that wait for their clients. */
+/** For all responses that clients have not read. */
 export const MAX_BYTES = 64 * 1024 * 1024;
 
-/** How long a client has to read an answer while there is no room for others, in milliseconds. */
+/** How long a client may take to read a response while there is no room for others, in milliseconds. */
 export const PATIENCE = 10_000;
 
 interface Held {
   readonly bytes: number;
   readonly since: number;
-  /** Those that it is sent with. */
   readonly responses: Set<ServerResponse>;
 }
 
-/** Limits the memory of all answers together, until their last bytes have left. */
+/** Limits the memory of all responses together, until their last bytes have left. */
 export class AnswerMemory {
-  /** The oldest first. */
+  /** Oldest first. */
   private readonly held = new Map<object, Held>();
   private readonly sum = new Sum();
 
   /**
-   * Makes room for a long answer before it is written. If there is none, clients that have not read their answers in time lose
-   * their connections.
+   * Makes room for a long response before it is written, if need be by closing connections of clients that did not read in time.
    *
    * @param part as in {@link hold}
    * @throws ServiceException `too-many-answers`
@@ -36,11 +34,11 @@ export class AnswerMemory {
   }
 
   /**
-   * Counts what was written, until it has left or its response closes. If there is no room for it, its client loses the
-   * connection unless the kernel takes it at once.
+   * Counts written bytes until they have left or the response closes. If there is no room, the client loses the connection
+   * unless the kernel takes them at once.
    *
    * @param part what several responses share, which counts once
-   * @returns ends the count earlier
+   * @returns releases them earlier
    */
   hold(response: ServerResponse, bytes: number, part: object = {}): () => void {
     const held = this.held.get(part) ?? this.add(response, bytes, part);
@@ -60,18 +58,17 @@ export class AnswerMemory {
     this.held.set(part, held);
     this.sum.add(bytes);
     // A response collects what is written in one turn of the event loop.
-    if (!hasRoom) process.nextTick(limit, this, response);
+    if (!hasRoom) process.nextTick(() => this.limit(response));
     return held;
   }
 
-  /** After a write for which there was no room. */
-  limit(response: ServerResponse): void {
+  private limit(response: ServerResponse): void {
     this.forgetStale(0);
     const isBehind = (response.socket?.writableLength ?? 0) > 0;
     if (isBehind && this.sum.value > MAX_BYTES && this.held.size > 1) cutOff([response]);
   }
 
-  /** An answer has room if there is no other, however large it is. */
+  /** A single response has room, however large it is. */
   private hasRoom(bytes: number): boolean {
     return this.sum.value === 0 || this.sum.value + bytes <= MAX_BYTES;
   }
@@ -90,10 +87,6 @@ export class AnswerMemory {
     this.held.delete(part);
     this.sum.subtract(held.bytes);
   }
-}
-
-function limit(memory: AnswerMemory, response: ServerResponse): void {
-  memory.limit(response);
 }
 
 function cutOff(responses: Iterable<ServerResponse>): void {

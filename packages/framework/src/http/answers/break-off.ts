@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 
 /**
- * Breaks the connection in the middle of an answer. An answer of HTTP/1.0 ends with the connection, so only a reset tells
- * that it is not complete (RFC 9112, section 8).
+ * Breaks the connection in the middle of a response. In HTTP/1.0, the end of the connection completes a response, so only a
+ * reset tells that it is not complete (RFC 9112, section 8).
  */
 export function breakOff(response: Response): void {
   response.isBroken = true;

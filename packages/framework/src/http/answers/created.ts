@@ -5,7 +5,7 @@ import { Representation } from './representation.js';
 export class Created<
   Content extends { readonly id: bigint | string },
 > extends Representation<Content> {
-  /** @param path of the new tool; by default the path of the request, and the id */
+  /** @param path of the new tool. Default: the path of the request and the id */
   constructor(
     content: Content,
     private readonly path?: string,

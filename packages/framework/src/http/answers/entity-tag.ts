@@ -22,27 +22,27 @@ const FIELD_NAMES = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' }
 const CODING_SUFFIX = /(?:--?|[;:])(?:gzip|deflate|br|zstd)(?="$)/;
 
 /**
- * Whether a precondition of the request holds for the current representation of a resource.
+ * Whether a precondition holds for the current representation of a resource.
  *
- * @throws ServiceException `precondition-failed` if there is more to say than that it does not hold
+ * @throws ServiceException `precondition-failed` if a proxy has changed the tag
  */
 export type Precondition = (representation: object) => boolean;
 
 /**
- * The strong entity tag of a representation in JSON: a hash. A version counter would start again after a delete
- * and a create, and its tags would repeat.
+ * The strong entity tag of a representation in JSON. It is a hash, because the tags of a version counter would repeat after a
+ * delete and a create.
  */
 export function entityTagOf(json: string): string {
   return `"${hash('sha256', json, 'base64url').slice(0, LENGTH)}"`;
 }
 
 /**
- * The precondition of a request that changes a resource; `undefined` if it has none (RFC 9110, section 13.1).
+ * The precondition of a request that changes a resource, if any (RFC 9110, section 13.1).
  *
  * @throws ServiceException `parameter-not-valid`
  */
 export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
-  // `If-Match: *` holds for everything that exists, and what does not is answered 404 anyway.
+  // `If-Match: *` holds for everything that exists, and everything else gets 404 anyway.
   const ifMatch = listOf(headers, 'if-match') ?? '*';
   const ifNoneMatch = listOf(headers, 'if-none-match') ?? [];
   if (ifMatch === '*' && headers['if-none-match'] === undefined) return undefined;
@@ -53,7 +53,7 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
 }
 
 /**
- * Whether a client that reads already has the representation with this tag (RFC 9110, section 13.2.2).
+ * Whether a reading client already has the representation with this tag (RFC 9110, section 13.2.2).
  *
  * @throws ServiceException `precondition-failed`, `parameter-not-valid`
  */
@@ -65,10 +65,9 @@ export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolea
 }
 
 /**
- * `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches, however often
- * the client reads the representation again.
+ * `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches.
  *
- * @throws ServiceException `precondition-failed` that says so
+ * @throws ServiceException `precondition-failed` in that case
  */
 function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
   if (list === '*' || list.includes(tag)) return true;
@@ -80,8 +79,8 @@ function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
 }
 
 /**
- * A weak comparison ignores `W/` (RFC 9110, section 8.8.3.2). A proxy that appends a coding to the tags of its compressed
- * answers does not remove it from the tags of requests.
+ * Ignores `W/` (RFC 9110, section 8.8.3.2), and the coding that a proxy appends in compressed responses but does not remove
+ * from requests.
  */
 function matchesWeakly(list: '*' | readonly string[], tag: string): boolean {
   if (list === '*') return true;
@@ -100,8 +99,8 @@ function listOf(
   // Elements may be empty (RFC 9110, section 5.6.1.2).
   const elements = text.replaceAll(ENTITY_TAG, '\0').split(',');
   if (!elements.every((element) => /^[\t ]*(?:\0[\t ]*)?$/.test(element))) {
-    const rule = 'must be * or a list of entity tags, such as "abc"';
-    throw new ServiceException(ERRORS.parameterNotValid, `${FIELD_NAMES[name]} ${rule}`);
+    const constraint = 'must be * or a list of entity tags, such as "abc"';
+    throw new ServiceException(ERRORS.parameterNotValid, `${FIELD_NAMES[name]} ${constraint}`);
   }
   return tags;
 }

@@ -3,15 +3,15 @@ import type { Response } from 'express';
 import { requireRoomFor } from './held-response.js';
 
 /**
- * What a handler returns to send server-sent events (WHATWG HTML, section 9.2). They are sent as fast as the client reads
- * them. The server closes the connection of a client that does not.
+ * What a handler returns to send server-sent events (WHATWG HTML, section 9.2), as fast as the client reads them. The
+ * connection of a client that does not read is closed.
  */
 export class EventStream {
-  /** @param parts each with one event or several, in the format. A failure breaks the connection */
+  /** @param parts each with one event or several, in the format. An error breaks the connection */
   constructor(private readonly parts: AsyncGenerator<string | Uint8Array>) {}
 
   async send(response: Response, status: number): Promise<void> {
-    // The shutdown may have answered.
+    // The shutdown may have responded.
     if (response.headersSent) {
       await this.parts.return(undefined);
       return;
@@ -28,7 +28,7 @@ export class EventStream {
       return;
     }
     response.flushHeaders();
-    // A client that closes its side has left: unlike other answers, this has no end that it could wait for.
+    // A client that closes its side has left, because a stream has no end to wait for.
     const { socket } = response.req;
     const leave = (): void => void response.destroy();
     socket.once('end', leave);
@@ -40,7 +40,7 @@ export class EventStream {
     try {
       for await (const part of this.parts) {
         if (response.closed) break;
-        // A failure is better than to wait, because the part is in memory already. The client comes back.
+        // Fails instead of waiting, because the part is in memory already. The client reconnects.
         const shared = typeof part === 'string' ? undefined : part.buffer;
         requireRoomFor(Buffer.byteLength(part), shared);
         if (!response.write(part)) await once(response, 'drain', { signal: closed.signal });

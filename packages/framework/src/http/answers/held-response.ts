@@ -2,33 +2,31 @@ import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { AnswerMemory } from './answer-memory.js';
 
-/** All answers of the public port share it. */
-const answerMemory = new AnswerMemory();
+const responseMemory = new AnswerMemory();
 
 /**
- * Texts above this length become bytes before they are written, and need room in the memory of answers. Node.js would keep up to
- * three times as many bytes for a text that the kernel does not take at once, and exactly the rest of a shorter one.
+ * Texts above this length become bytes before they are written, and need room: Node.js would keep up to three times as many
+ * bytes for a long text that the kernel does not take at once.
  */
 export const LONG = 16 * 1024;
 
 /**
- * To be called before the header fields of an answer are written.
+ * To be called before the header fields of a response are written.
  *
  * @param bytes at least as many as there are characters
  * @param part the buffer of bytes that several responses send
- * @throws ServiceException `too-many-answers` if it is long, and there is no room
+ * @throws ServiceException `too-many-answers` if it is long and there is no room
  */
 export function requireRoomFor(bytes: number, part?: object): void {
-  if (bytes > LONG) answerMemory.requireRoom(bytes, part);
+  if (bytes > LONG) responseMemory.requireRoom(bytes, part);
 }
 
-type Encoding = BufferEncoding | undefined;
 type Callback = (error?: Error | null) => void;
 
-/** Makes a class of responses that counts what their clients have not read, however it is written. */
+/** Makes a class of responses that counts what clients have not read, however it is written. */
 export function heldResponse(): typeof ServerResponse {
   return class HeldResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
-    /** The kernel takes most answers at once. */
+    /** The kernel takes most responses at once. */
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       const content = asBytes(chunk, encoding);
       super.end(content, encoding as BufferEncoding, done as Callback);
@@ -36,17 +34,17 @@ export function heldResponse(): typeof ServerResponse {
       return this;
     }
 
-    /** Of a stream, each chunk is held on its own. */
+    /** Each chunk of a stream is held on its own. */
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
       if (this.socket === null || this.closed) {
         return super.write(chunk, encoding as BufferEncoding, done as Callback);
       }
       const content = asBytes(chunk, encoding);
       const release = hold(this, content, encoding);
-      const told = (typeof encoding === 'function' ? encoding : done) as Callback | undefined;
+      const callback = (typeof encoding === 'function' ? encoding : done) as Callback | undefined;
       return super.write(content, encodingOf(encoding) ?? 'utf8', (error) => {
         release();
-        told?.(error);
+        callback?.(error);
       });
     }
   };
@@ -57,17 +55,15 @@ function asBytes(chunk: unknown, encoding: unknown): unknown {
   return isLong ? Buffer.from(chunk, encodingOf(encoding)) : chunk;
 }
 
-function encodingOf(encoding: unknown): Encoding {
+function encodingOf(encoding: unknown): BufferEncoding | undefined {
   return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined;
 }
-
-const NOTHING = (): void => {};
 
 /** Bytes count once for all responses that send them. */
 function hold(response: ServerResponse, content: unknown, encoding: unknown): () => void {
   if (typeof content === 'string') {
-    return answerMemory.hold(response, Buffer.byteLength(content, encodingOf(encoding)));
+    return responseMemory.hold(response, Buffer.byteLength(content, encodingOf(encoding)));
   }
-  if (!ArrayBuffer.isView(content)) return NOTHING;
-  return answerMemory.hold(response, content.buffer.byteLength, content.buffer);
+  if (!ArrayBuffer.isView(content)) return () => {};
+  return responseMemory.hold(response, content.buffer.byteLength, content.buffer);
 }

@@ -5,8 +5,8 @@ import { requireRoomFor } from './held-response.js';
 import { sendJsonText } from './send-json.js';
 
 /**
- * Most bytes of the filters and the `ids` in the query of the `Link`, so that the link passes every proxy: nginx takes up to 4 kB of
- * header fields from a service (`proxy_buffer_size`).
+ * Bytes of the filters and the `ids` in a `Link`, so that it passes every proxy: nginx takes 4 kB of header fields from a
+ * service (`proxy_buffer_size`).
  */
 export const MAX_FILTERS = 2_000;
 
@@ -16,22 +16,21 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly after?: Key;
   /** Only items with one of these ids. */
   readonly ids?: readonly Key[];
-  /** The order: `id` by default, or a column, and `-` in front of it for the other direction. */
+  /** `id` (the default) or a column, with `-` in front for descending order. */
   readonly sort?: string;
-  /** The value in JSON that the item of `after` has in the column of the order. */
+  /** The value of the item of `after` in the sorted column, as JSON. */
   readonly afterValue?: string;
-  /** Whether to count the items that match. */
   readonly count?: boolean;
 }
 
-/** How many items match, whatever pages they are on. */
+/** How many items match on all pages. */
 export interface Total {
   readonly items: number;
-  /** Otherwise it is an estimate. */
+  /** If not, it is an estimate. */
   readonly isExact: boolean;
 }
 
-/** The parameters that are no filters. The `Link` has them in a form of their own. */
+/** The parameters that are no filters. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'limit',
   'after',
@@ -44,7 +43,7 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
 /** An export has all rows, in ascending order of their ids. */
 type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
 
-/** The parameters of an export: the parameters of a list without `limit`, `ids`, `sort`, `afterValue` and `count`. */
+/** The parameters of an export: filters and `after`. */
 export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;
 };
@@ -52,10 +51,9 @@ export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
 /** What a handler returns to send a page of a list. */
 export class Page<Parameters extends PageParameters> {
   /**
-   * @param items each as JSON. Writing a page as text takes half the time of its objects
-   * @param next the last id of this page; `undefined` on the last page
-   * @param parameters of the request
-   * @param details `nextValue`: the value in JSON of the last item, if the list is sorted by a column
+   * @param items each as JSON, which takes half the time of writing objects
+   * @param next the last id of this page, unless it is the last page
+   * @param details `nextValue`: the value of the last item in the sorted column, as JSON
    */
   constructor(
     readonly items: readonly string[],
@@ -64,7 +62,7 @@ export class Page<Parameters extends PageParameters> {
     readonly details: { readonly nextValue?: string; readonly total?: Total } = {},
   ) {}
 
-  /** @throws ServiceException `too-many-answers`, or `parameter-not-valid` if the ids of the next pages do not fit into the `Link` */
+  /** @throws ServiceException `too-many-answers`, or `parameter-not-valid` if the ids of further pages do not fit into the `Link` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
     const { nextValue, total } = this.details;
@@ -76,19 +74,15 @@ export class Page<Parameters extends PageParameters> {
         ? []
         : ['X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`]),
     ];
-    // Before all of it is in memory once more.
+    // Before the join copies all of it.
     requireRoomFor(this.items.reduce((characters, { length }) => characters + length, 0));
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
   }
 }
 
 /**
- * The `Link` header field that leads to the next page of the list (RFC 8288, section 3), which does not count again. Its target is a
- * path, so it is correct behind every proxy that does not change the path.
- *
- * @param after the last id of this page
- * @param afterValue the last value in JSON
- * @throws ServiceException `parameter-not-valid`
+ * The `Link` header field for the next page (RFC 8288, section 3), which does not count again. Its target is a path, so it
+ * is correct behind every proxy that does not change the path.
  */
 function linkToNext(
   path: string,
@@ -98,10 +92,9 @@ function linkToNext(
 ): string {
   const { limit, sort, ids } = parameters;
   const filters = filterQuery(parameters);
-  // The link has only the ids of the next pages, so that it is short.
-  const rest = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
-  // A page has fewer items than `limit` if they are long. Without some of the ids, the link would lead to other items.
-  if (rest !== undefined && filters.length + rest.length > MAX_FILTERS) {
+  const restIds = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
+  // Possible if long items make the page shorter than `limit`. A link without some of the ids would lead to other items.
+  if (restIds !== undefined && filters.length + restIds.length > MAX_FILTERS) {
     throw new ServiceException(
       ERRORS.parameterNotValid,
       'ids are too many for items as long as these: the link to the next page would be too long',
@@ -111,14 +104,14 @@ function linkToNext(
     `limit=${limit}`,
     sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
     filters,
-    rest === undefined ? '' : `ids=${rest}`,
+    restIds === undefined ? '' : `ids=${restIds}`,
     `after=${after}`,
     afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,
   ];
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;
 }
 
-/** The filters among the parameters, percent-encoded. */
+/** The filters, percent-encoded. */
 export function filterQuery(parameters: object): string {
   const filters = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -127,7 +120,6 @@ export function filterQuery(parameters: object): string {
   return filters.toString();
 }
 
-/** Whether a parameter tells which items a list has. */
 export function isFilter(name: string): boolean {
   return !PAGE_PARAMETERS.has(name);
 }

@@ -4,14 +4,14 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import { sendJsonText } from './send-json.js';
 
 /**
- * A proxy that compresses an answer weakens its entity tag, which then never satisfies `If-Match`. HAProxy, Envoy, Caddy and
- * Cloudflare do not compress such an answer (RFC 9111, section 5.2.2.6); nginx and Apache do.
+ * A proxy that compresses a response weakens its entity tag, which then never satisfies `If-Match`. HAProxy, Envoy, Caddy and
+ * Cloudflare obey `no-transform` (RFC 9111, section 5.2.2.6); nginx and Apache do not.
  */
 const UNCHANGED = ['Cache-Control', 'no-store, no-transform'] as const;
 
 /**
- * What a handler returns to send JSON with an entity tag, unless the request is a PUT. A client that reads and already
- * has this representation is answered 304. An interceptor could do this without the class, but would take 15 to 20 µs more for each request.
+ * What a handler returns to send JSON with an entity tag, unless the request is a PUT. A reading client that already has this
+ * representation gets 304. An interceptor would take 15 to 20 µs more for each request.
  */
 export class Representation<Content extends object> {
   constructor(readonly content: Content) {}
@@ -23,14 +23,14 @@ export class Representation<Content extends object> {
     const { method, headers } = response.req;
     const isSafe = method === 'GET' || method === 'HEAD';
     if (isSafe && isNotModified(headers, tag)) response.status(304).setHeader('ETag', tag).end();
-    // After PUT, an entity tag would say that the representation was saved byte for byte as it was sent (RFC 9110, section 9.3.4).
+    // After PUT, an entity tag would say that the body was stored byte for byte (RFC 9110, section 9.3.4).
     else {
       const fields = method === 'PUT' ? [] : ['ETag', tag, ...UNCHANGED];
       sendJsonText(response, status, text, [...this.fields(response), ...fields]);
     }
   }
 
-  /** Names and values of further header fields, in turn. */
+  /** Further header fields: names and values in turn. */
   protected fields(_response: Response): readonly string[] {
     return [];
   }

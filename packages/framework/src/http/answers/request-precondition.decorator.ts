@@ -7,5 +7,5 @@ import { preconditionOf } from './entity-tag.js';
 export const requestPrecondition = (_: unknown, context: ExecutionContext) =>
   preconditionOf(context.switchToHttp().getRequest<Request>().headers);
 
-/** The {@link Precondition} of the request, or `undefined`. */
+/** The {@link Precondition} of the request, if any. */
 export const RequestPrecondition = createParamDecorator(requestPrecondition);

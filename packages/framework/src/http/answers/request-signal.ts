@@ -4,16 +4,16 @@ import type { ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { breakOff } from './break-off.js';
 
-/** Between two looks whether the token of a request is still valid, in milliseconds. */
+/** Between two checks of the token of a request, in milliseconds. */
 export const CHECK = 1_000;
 
-/** The rest of an answer may take this long when the token is no longer valid, in milliseconds. */
+/** How long the rest of a response may take after the token has ended, in milliseconds. */
 export const REST = 10_000;
 
 /**
  * An `AbortSignal` for work that can outlast its client or the token of the request. It aborts when the response or its
- * connection closes. When the token is no longer valid, or cannot be verified, it aborts with the failure that answers the
- * request as its reason, and the reading of the body fails. On a `@Public()` route, no token is looked at.
+ * connection closes. When the token is no longer valid, or cannot be verified, it aborts with the error of the response as its
+ * reason, and reading the body fails. On a `@Public()` route, no token is checked.
  */
 export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const http = context.switchToHttp();
@@ -21,26 +21,27 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   const response = http.getResponse<Response>();
   const controller = new AbortController();
   const { signal } = controller;
-  // An import listens for each of the lines that it works on.
+  // An import listens once for each line in work.
   setMaxListeners(0, signal);
   if (response.closed) {
     controller.abort();
     return signal;
   }
-  const goOn = (): void => void (signal.aborted || check?.refresh());
-  const end = (failure: Error): void => {
+  const checkAgain = (): void => void (signal.aborted || check?.refresh());
+  const end = (error: Error): void => {
     if (signal.aborted) return;
-    controller.abort(failure);
-    request.failBody?.(failure);
+    controller.abort(error);
+    request.failBody?.(error);
     // Work that waits for a client to read does not notice the signal.
     const rest = setTimeout(() => breakOff(response), REST).unref();
     response.once('close', () => clearTimeout(rest));
   };
-  // A public route has no token that could become invalid.
+  // Absent on a public route.
   const { requireValidToken } = request;
-  // A `sleep` with a signal would take eight times as long, thousands of times.
+  // `sleep` with a signal takes eight times as long.
   const check =
-    requireValidToken && setTimeout(() => void requireValidToken().then(goOn, end), CHECK).unref();
+    requireValidToken &&
+    setTimeout(() => void requireValidToken().then(checkAgain, end), CHECK).unref();
   response.once('close', () => {
     clearTimeout(check);
     controller.abort();

@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { requireRoomFor } from './held-response.js';
 
-/** Answers with JSON, with all digits of each `bigint`. */
+/** Sends JSON with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   sendJsonText(response, status, stringifyExactJson(value));
 }
 
 /**
- * @param fields names and values of further header fields, in turn
+ * @param fields further header fields: names and values in turn
  * @throws ServiceException `too-many-answers`
  */
 export function sendJsonText(

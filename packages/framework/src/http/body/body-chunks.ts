@@ -5,24 +5,24 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
 interface Reading {
-  readonly fail: (failure: Error) => void;
-  /** How often something was taken, also the end. */
+  readonly fail: (error: Error) => void;
+  /** Chunks that were taken, and the end. */
   taken: number;
 }
 
 /**
- * The chunks of a body, read only as fast as they are taken. The connection stays open if the loop ends early.
+ * The chunks of a body, read as fast as they are taken. The connection stays open if the loop ends early.
  *
  * @param timeout for the next chunk, in milliseconds
  * @throws ServiceException `request-timeout`
  */
 export async function* chunksOf(request: Request, timeout: number): AsyncGenerator<Buffer> {
-  // The server leaves 100 Continue to readers of bodies. HTTP/1.0 has none (RFC 9110, section 10.1.1).
+  // HTTP/1.0 has no 100 Continue (RFC 9110, section 10.1.1).
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') {
     request.res?.writeContinue();
   }
   const chunks = new PassThrough();
-  const fail = (failure: Error): void => void chunks.destroy(failure);
+  const fail = (error: Error): void => void chunks.destroy(error);
   request.failBody = fail;
   // A pipe does not pass on errors.
   request.on('error', fail).pipe(chunks);
@@ -33,7 +33,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
       reading.taken += 1;
       clearTimeout(timer);
       yield chunk as Buffer;
-      // A chunk can take milliseconds. Other requests have their turn.
+      // Lets other requests run, because a chunk can take milliseconds.
       await immediate();
       timer = setTimeout(expire, timeout, reading, reading.taken);
     }
@@ -45,9 +45,9 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   }
 }
 
-/** @param before what was taken when the time began */
+/** @param before what was taken when the timer started */
 function expire(reading: Reading, before: number): void {
-  // After a stall of the event loop, timers fire before what has long arrived is read.
+  // After a stall of the event loop, timers fire before chunks that arrived earlier are read.
   setImmediate(failUnlessTaken, reading, before);
 }
 

@@ -1,8 +1,8 @@
 export interface BodyLimits {
-  /** Longest body, and longest line of a body that is read line by line, in bytes. */
+  /** Length of a body, or of a line of a body that is read line by line. */
   readonly bytes: number;
-  /** Longest pause between two chunks of a body. */
+  /** Between two chunks of a body. */
   readonly idleMilliseconds: number;
-  /** From the start of reading to the end of the body, or of a line. */
+  /** For the whole body, or a line. */
   readonly milliseconds: number;
 }

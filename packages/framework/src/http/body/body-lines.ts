@@ -8,7 +8,7 @@ export const SLOWEST = 16;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A line of a body, without its end. */
+/** A line of a body, without its line break. */
 export interface Line {
   /** Counts from 1. */
   readonly number: number;
@@ -19,11 +19,11 @@ export interface Line {
 }
 
 /**
- * Splits a body into lines while it arrives, and yields the lines of each chunk. Lines end with LF or CRLF. Blank lines
- * count, and are left out.
+ * Splits a body into lines while it arrives, and yields the lines of each chunk. Lines end with LF or CRLF. Blank lines are
+ * counted and left out.
  *
- * The end of a line must come soon after the line before, so that nobody holds a place without importing anything: within
- * the time of a pause, and longer for a long line.
+ * A line must end within the idle time after the line before, plus time for its length: otherwise a client could occupy an
+ * import without importing anything.
  *
  * @param limits of a line. The rest of a longer line is discarded
  * @throws ServiceException `request-timeout`
@@ -49,7 +49,7 @@ export async function* splitLines(
       const end = chunk.subarray(start, at);
       start = at + 1;
       const length = partial.length + end.length;
-      // Most lines are within a chunk, and need no copy.
+      // Most lines need no copy.
       const content = partial.length === 0 && length <= maxLength ? end : partial.takeWith(end);
       addLine(content, length);
     }
@@ -59,8 +59,8 @@ export async function* splitLines(
       lines = [];
       since = performance.now();
     }
-    const patience = Math.min(milliseconds, idleMilliseconds + partial.length / SLOWEST);
-    if (performance.now() - since > patience) throw new ServiceException(ERRORS.requestTimeout);
+    const timeout = Math.min(milliseconds, idleMilliseconds + partial.length / SLOWEST);
+    if (performance.now() - since > timeout) throw new ServiceException(ERRORS.requestTimeout);
   }
   const { length } = partial;
   addLine(partial.takeWith(Buffer.alloc(0)), length);
@@ -73,7 +73,7 @@ function isBlank(content: Buffer | undefined): boolean {
   );
 }
 
-/** The beginning of a line whose end has not arrived. Its memory does not depend on the number of pieces. */
+/** The start of a line whose end has not arrived. Its memory does not depend on the number of pieces. */
 class PartialLine {
   private buffer = Buffer.alloc(0);
   length = 0;
@@ -94,7 +94,7 @@ class PartialLine {
     piece.copy(this.buffer, start);
   }
 
-  /** Returns the whole line, or `undefined` if it is too long, and begins another line. */
+  /** Returns the whole line, unless it is too long, and starts a new one. */
   takeWith(end: Buffer): Buffer | undefined {
     this.add(end);
     const line = this.length > this.maxLength ? undefined : this.buffer.subarray(0, this.length);

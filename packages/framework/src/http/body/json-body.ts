@@ -15,40 +15,37 @@ import { quote } from '../../json/quote.js';
 import { declaresBody } from './unread-body.js';
 
 /**
- * Most bytes of all bodies that arrive in chunks, until their requests are answered. Each body may be in memory four
- * times: as chunks, text, entity, and database message.
+ * Bytes of all bodies that arrive in chunks, until their responses close. Each body may be in memory four times: as chunks,
+ * text, entity, and database message.
  */
 export const MAX_UNANSWERED = 32 * 1024 * 1024;
 
 /** Bodies up to this size have as much again, so that long bodies cannot block them. */
 export const SHORT = 16 * 1024;
 
-/** After a body that has taken longer, the token is verified once more, in milliseconds. */
+/** A body that took longer, in milliseconds, makes the token be verified again. */
 const SLOW = 1_000;
 
-/** The media types that a body may have. */
 export type MediaTypes = readonly string[];
 
 const JSON_ONLY: MediaTypes = ['application/json'];
 
-/** Limits the memory of all bodies together. */
-class BodyMemory {
-  readonly taken = new Sum();
-
-  constructor(readonly limits: BodyLimits) {}
+interface BodyMemory {
+  readonly limits: BodyLimits;
+  /** Of all bodies together. */
+  readonly taken: Sum;
 }
 
-/** The account of one body. If no other body uses memory, every length has room. */
+/** The share of one body. If no other body uses memory, every length has room. */
 class BodyShare {
-  /** A part of the sum, which has checked each size. */
   private own = 0;
 
   constructor(private readonly taken: Sum) {}
 
   take(bytes: number): boolean {
     const { own, taken } = this;
-    const most = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
-    const hasRoom = taken.value === own || taken.value + bytes <= most;
+    const limit = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
+    const hasRoom = taken.value === own || taken.value + bytes <= limit;
     if (hasRoom) {
       taken.add(bytes);
       this.own += bytes;
@@ -62,7 +59,7 @@ class BodyShare {
   }
 }
 
-/** The body of a request, read by the first parameter that asks for it. Guards run before, so a valid token is needed. */
+/** The body of a request, read by the first parameter that needs it, after the guards. */
 export class UnreadBody {
   private isTaken = false;
 
@@ -71,24 +68,23 @@ export class UnreadBody {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** Reads and parses the body. The value is not kept here, so that its memory can be freed while the entity waits. */
+  /** The value is not kept here, so that its memory can be freed while the entity waits. */
   async read(accepted: MediaTypes = JSON_ONLY): Promise<unknown> {
     this.take();
     return parseJson(await this.bytes(accepted), 'body');
   }
 
   /**
-   * Reads the body line by line, without a byte order mark in front. The limits on its length and its total time apply to
-   * each line.
+   * Reads the body line by line, without a byte order mark. The limits on length and time apply to each line.
    *
-   * @throws ServiceException `unsupported-media-type`; while lines are read `request-timeout`
+   * @throws ServiceException `unsupported-media-type`; during iteration `request-timeout`
    */
   lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
     this.take();
     const { request } = this;
     const { limits } = this.memory;
     if (declaresBody(request)) requireType(request, accepted);
-    // While the database is slow, nothing may be read and written for a long time.
+    // While the database is slow, the socket may be silent for a long time.
     request.socket.setTimeout(0);
     const chunks = withoutByteOrderMark(chunksOf(request, limits.idleMilliseconds));
     return splitLines(chunks, limits);
@@ -131,8 +127,8 @@ export class UnreadBody {
         if (size === 0) requireType(request, accepted);
         size += chunk.length;
         if (size > limits.bytes) throw tooLarge(limits);
-        // If there is no room, the rest is read and discarded: a client that is still sending would not see the answer.
-        // A closed response has returned its share already.
+        // Without room, the rest is read and discarded: a client that is still sending would not see the response.
+        // A closed response has given back its share already.
         isKept &&= !response.closed && share.take(chunk.length);
         if (isKept) {
           chunks.push(chunk);
@@ -145,7 +141,7 @@ export class UnreadBody {
       clearTimeout(whole);
     }
     if (!isKept) throw new ServiceException(ERRORS.tooManyBodies);
-    // Meanwhile the token can have expired, or been revoked.
+    // The token may have expired or been revoked meanwhile.
     if (performance.now() - begin > SLOW) await request.requireValidToken?.();
     return Buffer.concat(chunks, size);
   }
@@ -156,9 +152,9 @@ export class UnreadBody {
   }
 }
 
-/** Sets `request.body`, without reading the body. */
+/** Sets `request.body`, without reading it. */
 export function jsonBody(limits: BodyLimits) {
-  const memory = new BodyMemory(limits);
+  const memory = { limits, taken: new Sum() };
   return (request: Request): void => {
     request.body = new UnreadBody(request, memory);
   };
@@ -193,7 +189,7 @@ function isUtf8(contentType: string, accepted: MediaTypes): boolean {
   }
 }
 
-// `ignoreBOM` keeps a byte order mark in the text, where the parser refuses it (RFC 8259, section 8.1).
+// `ignoreBOM` keeps a byte order mark in the text, where the parser rejects it (RFC 8259, section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @throws ServiceException `malformed-json` */

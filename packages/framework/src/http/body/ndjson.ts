@@ -10,17 +10,15 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import { parseJson } from './json-body.js';
 import type { UnreadBody } from './json-body.js';
 
-/** Newline-delimited JSON: one JSON value a line. */
+/** Newline-delimited JSON: one value a line. */
 export const NDJSON = 'application/x-ndjson';
 
-/** The lines of an NDJSON body, as an `AsyncIterable<readonly Line[]>` that reads them while they arrive. */
+/** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly Line[]>`. */
 export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionContext) =>
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );
 
 /**
- * Builds the DTO of a line, and validates it.
- *
  * @throws ServiceException `body-too-large`, `malformed-json`, `body-not-valid`
  */
 export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
@@ -36,7 +34,7 @@ export function toLine(value: object): string {
 
 /** Lines that are sent as fast as the client reads them. */
 export class LinesFile extends StreamableFile {
-  /** @param endsInError if the lines fail after the first of them, the last line is an Error. Otherwise, the connection breaks */
+  /** @param endsInError whether an error after the first line becomes the last line. Otherwise, the connection breaks */
   constructor(
     lines: AsyncIterable<string>,
     readonly endsInError: boolean,

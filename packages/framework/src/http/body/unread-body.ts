@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request } from 'express';
 
-/** What is still read and discarded from a client without a valid token, so that the refusal arrives. */
+/** What is still read and discarded from a client without a valid token, so that it receives the response. */
 export const UNAUTHENTICATED = { bytes: 64 * 1024, milliseconds: 1_000 } as const;
 
 /** Whether a request announces content (RFC 9112, section 6.3). */
@@ -13,8 +13,8 @@ export function declaresBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Keeps a connection alive only if the body of its request was read to the end. Called before the header fields of
- * the answer are written. Otherwise Node would read the rest of the body, however long.
+ * Closes a connection after the response if the body was not read to the end: Node would read the rest, however long. To be
+ * called before the header fields are written.
  *
  * @param timeout for the rest of the body of an authenticated request, in milliseconds
  */
@@ -45,14 +45,14 @@ export function stopParsing(socket: Socket): void {
 }
 
 /**
- * Closes a connection after its last answer, in two steps (RFC 9112, section 9.6): an immediate close could reset the
- * connection, and the client would lose the answer. What still arrives is discarded unparsed.
+ * Closes a connection after its last response, in two steps (RFC 9112, section 9.6): an immediate close could reset it, and
+ * the client would lose the response. What still arrives is discarded unparsed.
  *
  * @param timeout in milliseconds, for a client with a valid token, which may send any number of bytes
  */
 export function lingeringClose(socket: Socket, timeout?: number): void {
   if (socket.destroyed) return;
-  // Node calls it after the last answer of a connection, and would destroy the socket.
+  // Node calls it after the last response, and would destroy the socket.
   socket.destroySoon = () => socket.end();
   const timer = setTimeout(() => socket.destroy(), timeout ?? UNAUTHENTICATED.milliseconds);
   let left = timeout === undefined ? UNAUTHENTICATED.bytes : Infinity;
@@ -61,7 +61,7 @@ export function lingeringClose(socket: Socket, timeout?: number): void {
     if (left < 0) socket.destroy();
   };
   socket.removeAllListeners('data').on('data', onData).resume();
-  // Node's parser may have paused the handle below the stream. The stream does not notice, and would wait for ever.
+  // Node's parser may have paused the handle below the stream, which would then wait for ever.
   // oxlint-disable-next-line no-underscore-dangle
   socket._read(0);
   socket.once('close', () => clearTimeout(timer));

@@ -6,11 +6,11 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 import { ErrorDto } from './error.dto.js';
 import { headersOf } from './to-answer.js';
 
-/** A failure of an operation, if wanted with the message of its example and with further header fields. */
+/** With the message of its example and further header fields, if wanted. */
 type DocumentedError =
   ErrorKind | readonly [kind: ErrorKind, message: string, headers?: readonly string[]];
 
-/** The failures that any operation can have. */
+/** The errors that any operation can have. */
 const COMMON: readonly DocumentedError[] = [
   ERRORS.badRequest,
   ERRORS.noCredentials,
@@ -33,7 +33,6 @@ const COMMON: readonly DocumentedError[] = [
   ERRORS.transactionConflict,
 ];
 
-/** What the header fields of failures mean. */
 const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
   'Retry-After': 'Seconds to wait before the request is sent again.',
@@ -47,11 +46,9 @@ const HEADER_MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /** Documents the errors of an operation, and the errors that all operations have. */
-export function ApiErrors(
-  ...failures: readonly DocumentedError[]
-): MethodDecorator & ClassDecorator {
-  const documented = [...failures, ...COMMON].map((failure) => {
-    const [kind, message = kind.message, others = []] = 'code' in failure ? [failure] : failure;
+export function ApiErrors(...errors: readonly DocumentedError[]): MethodDecorator & ClassDecorator {
+  const documented = [...errors, ...COMMON].map((error) => {
+    const [kind, message = kind.message, others = []] = 'code' in error ? [error] : error;
     return { kind, message, headers: [...others, ...Object.keys(headersOf(kind))] };
   });
   const statuses = new Set(documented.map(({ kind }) => statusOf(kind.number)));

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
-/** The body of every answer that reports a failure. */
+/** The body of every error response. */
 @ApiSchema({ name: 'Error', description: 'Why a request failed.' })
 export class ErrorDto {
   // The document adds the numbers of all resources (`openapi/openapi.ts`).

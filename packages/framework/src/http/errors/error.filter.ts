@@ -16,12 +16,12 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { toAnswer } from './to-answer.js';
 import type { ErrorAnswer } from './to-answer.js';
 
-/** What Express has said of a file before it could not send it. */
-const OF_FILE = ['Accept-Ranges', 'ETag', 'Last-Modified'];
+/** Set by Express before it fails to send a file. */
+const FILE_HEADERS = ['Accept-Ranges', 'ETag', 'Last-Modified'];
 
 /**
- * Answers every error of a request with its number and message. The application lists it before filters for errors of its own, because
- * Nest asks the last one first:
+ * Sends every error of a request with its number and message. The application lists it before its own filters, because Nest
+ * calls the last one first:
  *
  * ```ts
  * providers: [
@@ -40,25 +40,24 @@ export class ErrorFilter implements ExceptionFilter {
     private readonly metrics: Metrics,
   ) {}
 
-  catch(failure: unknown, host: ArgumentsHost): void {
+  catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    // The client disconnected before the end of its request: there is nobody to answer, and the service has not failed.
+    // The client disconnected before the end of its request.
     if (request.destroyed && !request.complete) return;
 
-    const answer = toAnswer(failure, this.config.identity.name);
-    if (answer.status >= 500) this.report(failure, request, answer.body);
-    // Unless a stream failed after its last byte.
-    if (!response.writableEnded) this.answer(response, answer);
+    const answer = toAnswer(thrown, this.config.identity.name);
+    if (answer.status >= 500) this.report(thrown, request, answer.body);
+    // A stream may have failed after its last byte.
+    if (!response.writableEnded) this.send(response, answer);
   }
 
-  /** Notes the number in the metrics and in the log line of the request. The client notices the end of a started answer. */
-  private answer(response: Response, { status, headers, body }: ErrorAnswer): void {
+  private send(response: Response, { status, headers, body }: ErrorAnswer): void {
     response.error = body.error;
     this.metrics.recordRefusal(body.error);
     if (!response.headersSent) {
-      for (const name of OF_FILE) response.removeHeader(name);
+      for (const name of FILE_HEADERS) response.removeHeader(name);
       response.setHeaders(new Headers(headers));
       sendJson(response, status, body);
     } else if (response.endsInError === true) response.end(`${stringifyExactJson(body)}\n`);
@@ -66,18 +65,18 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   /**
-   * Logs 5xx answers whose cause nobody has logged: a failure with a cause, and a failure for which nobody has provided,
-   * which may happen thousands of times a second. The database logs its outages itself.
+   * Logs 5xx errors with a cause, and unexpected ones, which may happen thousands of times a second. The database logs its
+   * outages itself.
    */
-  private report(failure: unknown, request: Request, { error, message }: ErrorDto): void {
+  private report(thrown: unknown, request: Request, { error, message }: ErrorDto): void {
     const context = { requestId: request.id, error };
-    if (!(failure instanceof ServiceException)) {
+    if (!(thrown instanceof ServiceException)) {
       const path = String((request.route as { path?: unknown } | undefined)?.path);
-      const repeated = this.repeated.note(failure, `${request.method} ${path}`);
+      const repeated = this.repeated.note(thrown, `${request.method} ${path}`);
       if (repeated === undefined) return;
-      this.logger.error({ ...context, err: failure, ...(repeated > 0 && { repeated }) }, message);
-    } else if (failure.cause !== undefined) {
-      this.logger.warn({ ...context, reason: describeFailure(failure.cause) }, message);
+      this.logger.error({ ...context, err: thrown, ...(repeated > 0 && { repeated }) }, message);
+    } else if (thrown.cause !== undefined) {
+      this.logger.warn({ ...context, reason: describeFailure(thrown.cause) }, message);
     }
   }
 }

@@ -4,28 +4,28 @@ import { isTemporary } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 
 /**
- * The statuses whose number × 100 is a failure of the framework, with a meaning and a remedy of its own: 40400 says that the path does
- * not exist, not that a handler has found nothing. 40000 and 50000 are missing, because they mean no more than their statuses.
+ * The statuses whose number × 100 is an error of the framework with a meaning and a remedy of its own: 40400 says that the path
+ * does not exist, not that a handler has found nothing. 40000 and 50000 mean no more than their statuses.
  */
 export const TAKEN_STATUSES: readonly number[] = [
   401, 403, 404, 405, 408, 410, 412, 413, 415, 417, 422, 429, 431, 503,
 ];
 
-/** What the numbers of exceptions with {@link TAKEN_STATUSES} end with. No failure of the framework ends with it. */
+/** The last digits of exceptions with {@link TAKEN_STATUSES}, and of no error of the framework. */
 export const OWN_ENDING = 19;
 
-/** The failure that an exception of Nest stands for, whoever throws it: a handler, a guard or a pipe of the service. */
+/** The kind of an exception of Nest that code of the service throws. */
 export function kindOfStatus(status: number): ErrorKind {
   const number = status * 100 + (TAKEN_STATUSES.includes(status) ? OWN_ENDING : 0);
   const message = STATUS_CODES[status] ?? 'Error';
   return { code: 'http-exception', number, message, remedy: '', isTemporary: isTemporary(status) };
 }
 
-/** Whether a failure is an exception of Nest, also of a second copy of the package, which `instanceof` does not know. */
-export function isHttpException(failure: unknown): failure is HttpException {
-  if (failure instanceof HttpException) return true;
-  if (!(failure instanceof Error)) return false;
-  let prototype: unknown = Object.getPrototypeOf(failure);
+/** Also recognizes exceptions of a second copy of the package, which `instanceof` does not. */
+export function isHttpException(thrown: unknown): thrown is HttpException {
+  if (thrown instanceof HttpException) return true;
+  if (!(thrown instanceof Error)) return false;
+  let prototype: unknown = Object.getPrototypeOf(thrown);
   while (prototype instanceof Error && prototype.constructor.name !== 'HttpException') {
     prototype = Object.getPrototypeOf(prototype);
   }
@@ -33,9 +33,8 @@ export function isHttpException(failure: unknown): failure is HttpException {
 }
 
 /**
- * The text for the client: the response of an exception is a string, or an object with one or more strings in `message` or `error`.
- *
- * @param fallback if the service has written none
+ * The text for the client: the response of an exception is a string, or an object with one or more strings in `message` or
+ * `error`.
  */
 export function messageOf(exception: HttpException, fallback: string): string {
   const response: string | { readonly message?: unknown; readonly error?: unknown } =

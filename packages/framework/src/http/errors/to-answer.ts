@@ -10,7 +10,7 @@ import { MethodNotAllowedError } from './method-not-allowed.error.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 
-/** What the challenge says of credentials that the request had (RFC 6750, section 3). */
+/** For requests with credentials (RFC 6750, section 3). */
 const CHALLENGE_ERRORS: ReadonlyMap<ErrorKind, string> = new Map([
   [ERRORS.tokenNotValid, 'error="invalid_token", error_description="the token is not valid"'],
   [ERRORS.tokenExpired, 'error="invalid_token", error_description="the token has expired"'],
@@ -26,7 +26,6 @@ export interface ErrorAnswer {
   readonly body: ErrorDto;
 }
 
-/** The header fields of every answer with this failure. */
 export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<string, string>> {
   const status = statusOf(kind.number);
   return {
@@ -37,30 +36,30 @@ export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<stri
 }
 
 /**
- * Maps anything that was thrown to the answer that the client gets. Only failures of the service, exceptions of Nest, and what Express's readers
- * of requests and sender of files throw decide a status: what any other library throws may have the status of somebody else's server.
+ * Maps anything that was thrown to a response. Only errors of the service, exceptions of Nest, and errors of Express's readers of
+ * requests and sender of files decide a status: an error of any other library may have the status of another server.
  *
- * @param realm the protection space that challenges name (RFC 9110, section 11.5)
+ * @param realm of challenges (RFC 9110, section 11.5)
  */
-export function toAnswer(failure: unknown, realm?: string): ErrorAnswer {
+export function toAnswer(thrown: unknown, realm?: string): ErrorAnswer {
   try {
-    return answerTo(failure, realm);
+    return errorAnswer(thrown, realm);
   } catch {
-    // What was thrown can be anything, also an object whose properties cannot be read.
+    // For example, an object whose properties cannot be read.
     return answerOf(ERRORS.internal, realm);
   }
 }
 
-function answerTo(failure: unknown, realm?: string): ErrorAnswer {
-  if (failure instanceof ServiceException) {
-    const { body, headers, status } = answerOf(failure.kind, realm, failure.message || undefined);
-    return { body, status, headers: { ...headers, ...ownHeadersOf(failure, realm) } };
+function errorAnswer(thrown: unknown, realm?: string): ErrorAnswer {
+  if (thrown instanceof ServiceException) {
+    const { body, headers, status } = answerOf(thrown.kind, realm, thrown.message || undefined);
+    return { body, status, headers: { ...headers, ...ownHeadersOf(thrown, realm) } };
   }
-  if (isHttpException(failure) && isStatus(failure.getStatus())) {
-    const kind = kindOfStatus(failure.getStatus());
-    return answerOf(kind, realm, messageOf(failure, kind.message));
+  if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
+    const kind = kindOfStatus(thrown.getStatus());
+    return answerOf(kind, realm, messageOf(thrown, kind.message));
   }
-  return answerOf(kindOf(failure), realm);
+  return answerOf(kindOf(thrown), realm);
 }
 
 function answerOf(kind: ErrorKind, realm?: string, message = kind.message): ErrorAnswer {
@@ -71,11 +70,17 @@ function answerOf(kind: ErrorKind, realm?: string, message = kind.message): Erro
   };
 }
 
-function ownHeadersOf(failure: ServiceException, realm?: string): Record<string, string> {
-  if (failure instanceof InsufficientScopeError) return challengeFor(failure, realm);
-  if (failure instanceof RateLimitedError) return waitFor(failure);
-  if (failure instanceof MethodNotAllowedError) return { Allow: failure.allowed.join(', ') };
-  return failure instanceof UnsupportedMediaTypeError ? acceptedBy(failure) : {};
+function ownHeadersOf(error: ServiceException, realm?: string): Record<string, string> {
+  if (error instanceof InsufficientScopeError) {
+    // Names the scope that the client needs (RFC 6750, section 3).
+    const { kind, scope } = error;
+    return { 'WWW-Authenticate': `${challengeOf(kind, realm)}, scope="${scope}"` };
+  }
+  if (error instanceof RateLimitedError) {
+    return { 'Retry-After': String(error.usage.reset), ...rateLimitFields(error.usage) };
+  }
+  if (error instanceof MethodNotAllowedError) return { Allow: error.allowed.join(', ') };
+  return error instanceof UnsupportedMediaTypeError ? acceptedBy(error) : {};
 }
 
 function challengeOf(kind: ErrorKind, realm = ''): string {
@@ -83,37 +88,25 @@ function challengeOf(kind: ErrorKind, realm = ''): string {
   return `Bearer realm="${realm}"${error === undefined ? '' : `, ${error}`}`;
 }
 
-/** Names the scope that the client needs (RFC 6750, section 3). */
-function challengeFor(
-  { kind, scope }: InsufficientScopeError,
-  realm?: string,
-): Record<string, string> {
-  return { 'WWW-Authenticate': `${challengeOf(kind, realm)}, scope="${scope}"` };
-}
-
-function waitFor({ usage }: RateLimitedError): Record<string, string> {
-  return { 'Retry-After': String(usage.reset), ...rateLimitFields(usage) };
-}
-
 /**
- * The header field that lists the accepted media types. Its name depends on the method: RFC 5789, section 3.1
- * (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110, section 12.5.1 (Accept).
+ * The accepted media types: RFC 5789, section 3.1 (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110,
+ * section 12.5.1 (Accept).
  */
 function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<string, string> {
   const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
   return { [name]: accepted.join(', ') };
 }
 
-/** Whether Node.js can send the status of a final answer. An exception with any other status is a bug. */
+/** Whether Node.js can send the status with a final response. An exception with any other status is a bug. */
 function isStatus(status: unknown): boolean {
   return Number.isInteger(status) && Number(status) >= 200 && Number(status) <= 599;
 }
 
 /**
- * What readers of bodies call their failures (body-parser 2 and raw-body 3, "Errors"), which a middleware of a service may use. A failure
- * that is missing here is a bug.
+ * The errors of readers of bodies (body-parser 2 and raw-body 3, "Errors"), which a middleware of a service may use. Others are
+ * bugs.
  */
-const READER_FAILURES: ReadonlyMap<unknown, ErrorKind> = new Map([
+const READER_ERRORS: ReadonlyMap<unknown, ErrorKind> = new Map([
   ['charset.unsupported', ERRORS.unsupportedMediaType],
   ['encoding.unsupported', ERRORS.unsupportedMediaType],
   ['entity.parse.failed', ERRORS.badRequest],
@@ -127,32 +120,31 @@ const READER_FAILURES: ReadonlyMap<unknown, ErrorKind> = new Map([
 
 const SENT_FILE_STATUSES: ReadonlySet<unknown> = new Set([400, 403, 404, 412, 416]);
 
-/** The codes of `stat` for which there is no such file. */
-const MISSING: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'ENOENT', 'ENOTDIR']);
+const NO_SUCH_FILE: ReadonlySet<unknown> = new Set(['ENAMETOOLONG', 'ENOENT', 'ENOTDIR']);
 
-function kindOf(failure: unknown): ErrorKind {
-  if (!(failure instanceof Error)) return ERRORS.internal;
-  const { status, type } = failure as { readonly status?: unknown; readonly type?: unknown };
-  if (isOfSentFile(failure)) return kindOfStatus(failure.status);
-  // The router of Express cannot decode a parameter of the path.
-  if (failure instanceof URIError && status === 400) return ERRORS.badRequest;
-  const kind = READER_FAILURES.get(type);
+function kindOf(thrown: unknown): ErrorKind {
+  if (!(thrown instanceof Error)) return ERRORS.internal;
+  const { status, type } = thrown as { readonly status?: unknown; readonly type?: unknown };
+  if (isSendError(thrown)) return kindOfStatus(thrown.status);
+  // Express cannot decode a parameter of the path.
+  if (thrown instanceof URIError && status === 400) return ERRORS.badRequest;
+  const kind = READER_ERRORS.get(type);
   return kind !== undefined && status === statusOf(kind.number) ? kind : ERRORS.internal;
 }
 
 /**
- * Whether Express could not send a file (`sendFile`, `download`, `static`): its module `send` gives a status to the error of `stat`, or makes
- * an error of `http-errors` without a text of its own. Errors of clients of other servers have no `expose`.
+ * Whether Express could not send a file (`sendFile`, `download`, `static`): its module `send` gives a status to the error of
+ * `stat`, or makes an error of `http-errors` without a text of its own. Errors of HTTP clients have no `expose`.
  */
-function isOfSentFile(failure: Error): failure is Error & { readonly status: number } {
-  const { status, statusCode, expose, code, syscall } = failure as Partial<
+function isSendError(error: Error): error is Error & { readonly status: number } {
+  const { status, statusCode, expose, code, syscall } = error as Partial<
     Record<'status' | 'statusCode' | 'expose' | 'code' | 'syscall', unknown>
   >;
   if (status !== statusCode) return false;
-  if (syscall === 'stat') return status === 404 && expose === false && MISSING.has(code);
+  if (syscall === 'stat') return status === 404 && expose === false && NO_SUCH_FILE.has(code);
   return (
     SENT_FILE_STATUSES.has(status) &&
     expose === true &&
-    failure.message === STATUS_CODES[Number(status)]
+    error.message === STATUS_CODES[Number(status)]
   );
 }

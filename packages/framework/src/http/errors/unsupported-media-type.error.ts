@@ -1,9 +1,8 @@
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/** The body has a media type that the operation does not accept. */
 export class UnsupportedMediaTypeError extends ServiceException {
-  /** @param accepted the media types that the operation accepts, and the method that it uses, for header fields */
+  /** @param accepted by the operation, for header fields that depend on the method */
   constructor(
     message: string,
     readonly accepted: readonly string[],

@@ -5,7 +5,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { PATCH_TYPES } from '../body/merge-patch.js';
 
 /**
- * Answers OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
+ * Responds to OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
  * types of PATCH (RFC 5789, section 3.1).
  */
 export function answerOptions(request: Request, response: Response, next: NextFunction): void {
@@ -16,7 +16,7 @@ export function answerOptions(request: Request, response: Response, next: NextFu
   response.status(204).end();
 }
 
-/** The failure of a request that no route matches: 404 or 405. */
+/** The error of a request that no route matches: 404 or 405. */
 export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
   return allowed.length === 0
@@ -24,15 +24,15 @@ export function unroutable(request: Request): ServiceException {
     : new MethodNotAllowedError(allowed);
 }
 
-/** A layer of Express's router (package `router`, whose types lack `match`) that has a route. */
+/** A layer with a route in Express's router, whose types lack `match`. */
 interface RoutedLayer {
   readonly route: NonNullable<Express['router']['stack'][number]['route']>;
   match(path: string): boolean;
 }
 
 /**
- * Makes Express skip a route with a parameter if another route has exactly the path of the request: `GET /…/import` does
- * not look up an id `import`, but is answered 405. To be called when all routes are known.
+ * Makes Express skip a route with a parameter if another route has exactly the path of the request: `GET /…/import` gets 405
+ * instead of looking up an id `import`. To be called when all routes are known.
  */
 export function preferLiteralPaths(app: Express): void {
   const paths = routesOf(app).map(({ route }) => route.path);
@@ -50,7 +50,7 @@ function routesOf(app: Express): readonly RoutedLayer[] {
   return routed as unknown as readonly RoutedLayer[];
 }
 
-/** The methods of all routes at the path of the request, as Express would match them; of all routes for `*`. */
+/** The methods of all routes that match the path of the request; of all routes for `*`. */
 function allowedMethods(request: Request): readonly string[] {
   // `request.path` lacks the base path if a router is mounted below it.
   const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';

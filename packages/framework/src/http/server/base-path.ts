@@ -3,8 +3,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
 /**
- * Refuses requests outside the base path, except `OPTIONS *`. Nest would answer unknown paths only below its global
- * prefix.
+ * Rejects requests outside the base path, except `OPTIONS *`: Nest handles unknown paths only below its global prefix.
  */
 export function requireBasePath(basePath: string) {
   return ({ path }: Request): void => {

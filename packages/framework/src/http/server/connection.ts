@@ -12,36 +12,32 @@ import { rawAnswer } from './raw-answer.js';
 import { isTarget } from './well-formed.js';
 
 /**
- * Most requests that wait for the responses before them (pipelining): on one connection, and of all connections together in bytes.
- * `each`: what the objects of a request take besides its header fields.
+ * Requests that wait for the responses before them (pipelining): on one connection, and bytes on all. `each`: bytes of the
+ * objects of a request, besides its header fields.
  */
 export const MAX_PIPELINED = { requests: 100, bytes: 16 * 1024 * 1024, each: 4 * 1024 } as const;
 
 const pipelined = new Sum();
 
-/** What a port does with requests, and with what is none. */
 export interface Port {
-  /** Handles one request. */
   serve(request: Request, response: Response): void;
-  /** Notes a failure that is answered without a response object, and returns further header fields of the answer. */
-  noteRefusal?(answer: ErrorAnswer): Readonly<Record<string, string>>;
+  /** Records an error that is sent without a response object, and returns further header fields for it. */
+  recordError?(answer: ErrorAnswer): Readonly<Record<string, string>>;
 }
 
 /**
- * A connection and its unanswered requests. Only the first of them is handled; the close of its response hands over to
- * the next (RFC 9112, section 9.3.2).
+ * A connection and its pending requests, which are handled one after the other (RFC 9112, section 9.3.2).
  *
- * A connection is open until something arrives that is not a request, or that is too late or too much. Then it is
- * refused: nothing more is parsed, the complete requests are answered, the client is told why, and the connection closes.
+ * Something that is no request, too late or too much makes the service reject the connection: it parses nothing more, responds
+ * to the complete requests, sends the error, and closes.
  */
 export class Connection {
-  /** In the order of their requests. */
-  private readonly unanswered: ServerResponse[] = [];
-  /** Bytes of those that wait for others: a part of {@link pipelined}, which has checked each size. */
+  private readonly pending: ServerResponse[] = [];
+  /** Bytes of requests that wait for others: a part of {@link pipelined}. */
   private waiting = 0;
-  private isRefused = false;
+  private isRejected = false;
   private unsent = 0;
-  /** When the last response finished, or the client was last seen to receive bytes. */
+  /** When the last response finished, or the client last received bytes. */
   movedAt = performance.now();
 
   constructor(
@@ -52,12 +48,12 @@ export class Connection {
 
   /** The response of the request that is being handled. */
   get current(): ServerResponse | undefined {
-    return this.unanswered[0];
+    return this.pending[0];
   }
 
   receive(request: Request, response: Response): void {
-    if (this.isRefused) return;
-    const before = this.unanswered.at(-1);
+    if (this.isRejected) return;
+    const before = this.pending.at(-1);
     if (before === undefined) {
       this.add(response);
       this.handle(request, response);
@@ -69,8 +65,8 @@ export class Connection {
   private receiveAfter(before: ServerResponse, request: Request, response: Response): void {
     const bytes = bytesOf(request);
     const { requests, bytes: maxBytes } = MAX_PIPELINED;
-    if (this.unanswered.length >= requests || pipelined.value + bytes > maxBytes) {
-      this.refuse(new ServiceException(ERRORS.tooManyUnanswered));
+    if (this.pending.length >= requests || pipelined.value + bytes > maxBytes) {
+      this.reject(new ServiceException(ERRORS.tooManyUnanswered));
       return;
     }
     this.add(response);
@@ -83,14 +79,13 @@ export class Connection {
   }
 
   private add(response: Response): void {
-    this.unanswered.push(response);
+    this.pending.push(response);
     response.once('close', () => {
-      this.unanswered.splice(this.unanswered.indexOf(response), 1);
+      this.pending.splice(this.pending.indexOf(response), 1);
       this.movedAt = performance.now();
     });
   }
 
-  /** The connection has closed. */
   close(): void {
     this.forget(this.waiting);
   }
@@ -101,44 +96,44 @@ export class Connection {
   }
 
   private handle(request: Request, response: Response): void {
-    // The previous answer closed the connection (RFC 9112, section 9.6).
+    // The previous response closed the connection (RFC 9112, section 9.6).
     if (!this.socket.writable) return;
-    // The connection was refused in the middle of this request, while the request waited for its turn.
-    if (this.isRefused && !request.complete) return;
-    // Express finds no path in such a target, and would answer by itself.
+    // The connection was rejected in the middle of this request, while the request waited.
+    if (this.isRejected && !request.complete) return;
+    // Express finds no path in such a target, and would respond by itself.
     if (isTarget(request)) this.port.serve(request, response);
     else this.end(new ServiceException(ERRORS.badRequest, 'the request target is not a URL'));
   }
 
-  /** Reads no more requests, and tells the client the failure when its turn comes. */
-  refuse(failure: ServiceException): void {
-    // After a refusal, later bytes may fail to parse as well.
-    if (this.isRefused || this.socket.destroyed) return;
-    this.isRefused = true;
+  /** Reads no more requests, and sends the error after the pending responses. */
+  reject(error: ServiceException): void {
+    // Later bytes may fail to parse as well.
+    if (this.isRejected || this.socket.destroyed) return;
+    this.isRejected = true;
     // Node removes its own listener before it hands over the socket of a CONNECT.
     this.socket.on('error', () => {});
     stopParsing(this.socket);
     const current = this.current as Response | undefined;
-    const last = this.unanswered.findLast(({ req }) => req.complete) as Response | undefined;
-    if (current === undefined) this.end(failure);
-    else if (last !== undefined) last.once('close', () => this.end(failure, last.req));
-    else if (current.req.readableFlowing === true) this.fail(failure);
-    // Handlers that do not read the body answer by themselves.
-    else current.req.once('resume', () => this.fail(failure));
+    const last = this.pending.findLast(({ req }) => req.complete) as Response | undefined;
+    if (current === undefined) this.end(error);
+    else if (last !== undefined) last.once('close', () => this.end(error, last.req));
+    else if (current.req.readableFlowing === true) this.fail(error);
+    // Handlers that do not read the body respond by themselves.
+    else current.req.once('resume', () => this.fail(error));
   }
 
-  /** Answers the current request with a failure: the reader of its body does, or it is not answered yet. */
-  fail(failure: ServiceException): void {
+  /** Fails the current request, while its body is read or before its response has started. */
+  fail(error: ServiceException): void {
     const response = this.current as Response | undefined;
-    if (response?.req.failBody !== undefined) response.req.failBody(failure);
-    // Express passes the failure to the filter.
-    else if (response?.headersSent === false) response.req.next?.(failure);
+    if (response?.req.failBody !== undefined) response.req.failBody(error);
+    // Express passes the error to the filter.
+    else if (response?.headersSent === false) response.req.next?.(error);
   }
 
   /**
-   * Closes the connection of a client that does not read its answers, or that sends bytes without completing a request:
-   * Node restarts its own timers with every byte, even with blank lines between requests. A request whose header fields
-   * begin to arrive at the end of the idle time still gets the time of header fields.
+   * Closes the connection of a client that does not read responses, or that sends bytes without completing a request: Node
+   * restarts its own timers with every byte, even with blank lines between requests. A request that starts at the end of the
+   * idle time still gets the time of header fields.
    */
   closeIfStalled(): void {
     const { keepAlive, headers, socketIdle } = this.limits;
@@ -152,31 +147,31 @@ export class Connection {
   }
 
   /**
-   * Ends the connection with the failure of something that has no response object.
+   * Ends the connection with an error that has no response object.
    *
-   * @param previous the last request that was answered
+   * @param previous the last complete request
    */
-  private end(failure: ServiceException, previous?: Request): void {
+  private end(error: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
-      const answer = toAnswer(failure);
-      this.socket.end(rawAnswer(answer, this.port.noteRefusal?.(answer)));
+      const answer = toAnswer(error);
+      this.socket.end(rawAnswer(answer, this.port.recordError?.(answer)));
     }
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
   }
 }
 
-/** What a request takes in memory, at least about. */
+/** About the memory of a request. */
 function bytesOf({ url, rawHeaders }: Request): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }
 
-/** Destroys with an error, so that a truncated answer does not count as sent (is-answered.ts). */
+/** Destroys with an error, so that a truncated response does not count as sent (is-answered.ts). */
 export function cutOff(socket: Socket): void {
   socket.destroy(new Error('the connection timed out'));
 }
 
-/** Bytes that were written and that the client has not received yet. */
+/** Bytes that were written and that the client has not received. */
 export function unsentBytes(socket: Socket): number {
   // `writableLength` counts a long write until all of it has left. Node's own `_onTimeout` reads the handle as well.
   const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize: number } };

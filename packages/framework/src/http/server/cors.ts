@@ -1,4 +1,4 @@
-/** What pages of the origins in `CORS_ORIGINS` may send and read, in addition to what the Fetch standard allows every page. */
+/** What pages of `CORS_ORIGINS` may send and read, in addition to what the Fetch standard allows every page. */
 const CORS = {
   allowedHeaders: [
     'Authorization',
@@ -7,7 +7,7 @@ const CORS = {
     'If-None-Match',
     'Last-Event-ID',
     'X-Request-Id',
-    // A page with tracing sends these with every request (W3C Trace Context, W3C Baggage).
+    // Sent by pages with tracing (W3C Trace Context, W3C Baggage).
     'traceparent',
     'tracestate',
     'baggage',

@@ -9,19 +9,19 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { breakOff } from '../answers/break-off.js';
 import type { Connection } from './connection.js';
 
-/** Time for requests that clients have already sent, and for the last answers to leave, in milliseconds. */
+/** Time for requests that clients have already sent, and for the last responses to leave, in milliseconds. */
 export const LAST_CALL = 1_000;
 
-/** How often a draining server looks whether requests are still running, in milliseconds. */
+/** Between two checks whether requests are still running, in milliseconds. */
 const POLL = 20;
 
 /** The longest turn of an idle event loop, and how long to wait for such a turn, in milliseconds. */
 const QUIET = { turn: 0.05, within: 100 } as const;
 
 /**
- * Closes a server gracefully: new connections are refused, and each connection closes after its current answer.
+ * Closes a server gracefully: it accepts no new connections, and each connection closes after its current response.
  * Idle connections close a second later, because a proxy may just have sent a request on one, and must not repeat
- * it by itself (RFC 9110, section 9.2.2). Requests that still run after `timeout` milliseconds are answered 503.
+ * it by itself (RFC 9110, section 9.2.2). Requests that still run after `timeout` milliseconds get 503.
  */
 export async function drain(
   server: Server,
@@ -29,7 +29,7 @@ export async function drain(
   timeout: number,
 ): Promise<void> {
   const running = () => [...connections.values()].filter(({ current }) => current !== undefined);
-  // Connections that the kernel has established, but this process has not accepted yet, would be reset.
+  // Connections that this process has not accepted yet would be reset.
   await quietMoment();
   const closed = once(server, 'close');
   // HTTP's own `close` closes idle connections at once.
@@ -55,7 +55,7 @@ export async function drain(
   await closed;
 }
 
-/** Waits for a bounded time until the event loop has read all that has arrived. */
+/** Waits, with a timeout, until the event loop has read all that has arrived. */
 async function quietMoment(): Promise<void> {
   const deadline = performance.now() + QUIET.within;
   let turn = performance.now();

@@ -13,12 +13,11 @@ const WITHOUT_CACHE_CONTROL = Object.entries(SECURITY_HEADERS)
   .flat();
 
 /**
- * Request and response classes with Express's prototypes. Express calls `setPrototypeOf` on each request and response
- * (in its `handle`), which makes V8 discard what it has optimised for the object. If the prototype is already in
- * place, that call changes nothing.
+ * Request and response classes with Express's prototypes. Express calls `setPrototypeOf` on each request and response (in its
+ * `handle`), which deoptimises the object unless the prototype is already in place.
  *
- * These are real subclasses, because V8 allocates the right size for an object only if it sees the whole chain of
- * classes: not `Reflect.construct`, and not a function that calls Node's constructor.
+ * These are real subclasses, because V8 allocates the right size only if it sees the whole chain of classes: not
+ * `Reflect.construct`, and not a function that calls Node's constructor.
  */
 export function expressClasses(
   app: Express,
@@ -29,7 +28,6 @@ export function expressClasses(
   const HeldResponse = heldResponse();
 
   class ExpressResponse<Incoming extends IncomingMessage> extends HeldResponse<Incoming> {
-    /** Adds the common header fields to every answer of the public port. */
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
       closeAfterUnreadBody(request, this, refusedBody);

@@ -22,14 +22,13 @@ const CLIENT_ERRORS: Partial<Record<string, ErrorKind>> = {
 };
 
 /**
- * Node's HTTP server, on which every wait has a timeout, and every failure an Error body, also where Node would answer by
- * itself or not at all.
+ * Node's HTTP server, where every wait has a timeout, and every error an Error body, also where Node would respond by itself or
+ * not at all.
  */
 export class HttpServer extends Server {
-  /** Entries last as long as their connections: V8 frees a Map's old tables late if entries come with each request. */
+  /** By connection, because V8 frees a Map's old tables late if entries come with each request. */
   readonly openConnections = new Map<Socket, Connection>();
 
-  /** @param classes of requests and responses */
   constructor(
     limits: ServerLimits,
     port: Port,
@@ -37,13 +36,13 @@ export class HttpServer extends Server {
   ) {
     super({
       ...classes,
-      // A request handler refuses a missing Host, with an Error body.
+      // `wellFormed` rejects a missing Host, with an Error body.
       requireHostHeader: false,
       headersTimeout: limits.headers,
-      // A slow client is not an error: the body reader limits pauses and the total time (json-body.ts).
+      // The body reader limits pauses and the total time (json-body.ts).
       requestTimeout: 0,
       keepAliveTimeout: limits.keepAlive,
-      // The keep-alive of TCP has nothing to do with the line above.
+      // Of TCP, unlike the line above.
       keepAlive: true,
       keepAliveInitialDelay: limits.keepAliveProbe,
       connectionsCheckingInterval: CHECK_INTERVAL,
@@ -52,7 +51,7 @@ export class HttpServer extends Server {
     this.maxConnections = limits.connections;
     // Node silently drops the header fields above this number. Their total size is limited anyway.
     this.maxHeadersCount = 0;
-    // A client that has half-closed its connection may still wait for answers. The types lack the property.
+    // A client that has half-closed its connection may still read responses. The types lack the property.
     Object.assign(this, { httpAllowHalfOpen: true });
 
     const untilDrained: Port = {
@@ -70,16 +69,16 @@ export class HttpServer extends Server {
         connection.close();
       });
     });
-    const refuse = (socket: Socket, failure: ServiceException) =>
-      this.openConnections.get(socket)?.refuse(failure);
+    const reject = (socket: Socket, error: ServiceException) =>
+      this.openConnections.get(socket)?.reject(error);
     const receive = (request: Request, response: Response) =>
       this.openConnections.get(request.socket)?.receive(request, response);
-    // The body reader sends 100 Continue, so a request that is refused before never gets it.
+    // The body reader sends 100 Continue, so a request that is rejected before never gets it.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) this.on(event, receive);
     this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) =>
-      refuse(socket, new ServiceException(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
+      reject(socket, new ServiceException(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
     );
-    this.on('connect', (_request, socket: Socket) => refuse(socket, new MethodNotAllowedError([])));
+    this.on('connect', (_request, socket: Socket) => reject(socket, new MethodNotAllowedError([])));
     this.on('timeout', cutOff);
     const checks = setInterval(() => {
       for (const connection of this.openConnections.values()) connection.closeIfStalled();
@@ -87,7 +86,6 @@ export class HttpServer extends Server {
     this.once('close', () => clearInterval(checks));
   }
 
-  /** Closes the server gracefully ({@link drain}). */
   drain(timeout: number): Promise<void> {
     return drain(this, this.openConnections, timeout);
   }

@@ -1,25 +1,25 @@
 /** Limits and timeouts of the public port; times in milliseconds. */
 export const HTTP_LIMITS = {
-  /** Most open connections. Further connections are closed at once. */
+  /** Further connections are closed at once. */
   connections: 10_000,
-  /** All header fields of a request arrive within this time. */
+  /** For all header fields of a request. */
   headers: 10_000,
   /** Between two chunks of a request body. */
   bodyIdle: 10_000,
-  /** A whole request body arrives within this time. */
+  /** For a whole request body. */
   body: 60_000,
-  /** The rest of a refused body from a client with a valid token is read for this time. */
+  /** The rest of a rejected body from a client with a valid token is read for this time. */
   refusedBody: 10_000,
-  /** A connection without traffic is closed after this time while a request runs or its answer is not read. */
+  /** For a connection without traffic while a request runs or its response is not read. */
   socketIdle: 60_000,
   /**
-   * The kernel asks after this time whether the client of an idle connection still exists. A client that has vanished would keep
-   * its connection until `KEEP_ALIVE_TIMEOUT`, and a firewall on the way forgets silent connections.
+   * Until the kernel probes an idle connection: a vanished client would keep it until `KEEP_ALIVE_TIMEOUT`, and firewalls forget
+   * silent connections.
    */
   keepAliveProbe: 60_000,
 } as const;
 
 export type HttpLimits = Readonly<Record<keyof typeof HTTP_LIMITS, number>>;
 
-/** With the time between two requests on a connection, which is configured. */
+/** `keepAlive`: between two requests on a connection. */
 export type ServerLimits = HttpLimits & { readonly keepAlive: number };

@@ -3,17 +3,16 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StartupError } from '../../errors/startup.error.js';
 
-/** Where to listen, and the names of the variables that configure it. */
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** Names of environment variables. */
   readonly variables: { readonly host: string; readonly port: string };
 }
 
 /**
- * Connections that the kernel queues until the process accepts them, unless its own limit is lower (on Linux
- * `net.core.somaxconn`). After an outage, more clients than Node's default of 511 may connect at once. Those that do
- * not fit retry after 1 s, 3 s and 7 s.
+ * Connections that the kernel queues, unless its own limit is lower (on Linux `net.core.somaxconn`). After an outage, more
+ * clients than Node's default of 511 may connect at once, and the rest would retry after 1 s, 3 s and 7 s.
  */
 const BACKLOG = 4_096;
 

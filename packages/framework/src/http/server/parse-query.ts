@@ -4,9 +4,9 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
 /**
- * Parses the query of a URL. A parameter that is given twice is an array.
+ * Parses the query of a URL. A repeated parameter is an array.
  *
- * @throws ServiceException `parameter-not-valid` for percent-encoding that is not UTF-8. The parser would replace it
+ * @throws ServiceException `parameter-not-valid` for percent-encoding that is not UTF-8, which the parser would replace
  */
 export function parseQuery(text: string): ParsedUrlQuery {
   try {
@@ -14,6 +14,6 @@ export function parseQuery(text: string): ParsedUrlQuery {
   } catch {
     throw new ServiceException(ERRORS.parameterNotValid, 'the query is not percent-encoded UTF-8');
   }
-  // By default, the parser ignores what follows the thousandth pair.
+  // By default, the parser ignores pairs after the thousandth.
   return parse(text, undefined, undefined, { maxKeys: 0 });
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { ErrorAnswer } from '../errors/to-answer.js';
 
-/** The text of an answer on a socket without a response object. The connection closes after it. */
+/** The last response on a socket without a response object. */
 export function rawAnswer(
   { status, headers, body }: ErrorAnswer,
   others: Readonly<Record<string, string>> = {},

@@ -8,8 +8,8 @@ import { callerTrace } from '../../observability/trace-context.js';
 import { requestMetrics } from './request-metrics.js';
 
 /**
- * Writes one log line and one measurement for each request, without path, query and headers, because these can
- * contain secrets. Trace ids are safe: they consist of hexadecimal digits.
+ * Writes one log line and one measurement for each request, without path, query and headers, which can contain secrets. Trace
+ * ids consist of hexadecimal digits.
  */
 export function requestLog(log: Logger, metrics: Metrics) {
   const measure = requestMetrics(metrics);
@@ -20,15 +20,14 @@ export function requestLog(log: Logger, metrics: Metrics) {
     // Behind a proxy only: the service itself speaks plain HTTP.
     const isSecure = request.headers['x-forwarded-proto'] !== undefined && request.secure;
     response.once('close', () => {
-      const answered = isAnswered(response);
+      const isSent = isAnswered(response);
       const seconds = (performance.now() - start) / 1_000;
       // Set by Express if a route matches.
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
-      const { method } = request;
-      const { principal, credentialsFailure } = request;
+      const { method, principal, credentialsFailure } = request;
       const { isBroken = false } = response;
-      const status = answered
+      const status = isSent
         ? response.statusCode
         : isBroken
           ? statusOf(response.error ?? 50000)
@@ -36,7 +35,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       const scheme = isSecure ? 'https' : 'http';
       measure({ method, scheme, route, status, seconds });
       const trace = request.span ?? callerTrace(request);
-      // Object spread took 6 µs here. Pino omits undefined fields.
+      // Object spread takes 6 µs here. Pino omits undefined fields.
       log.info(
         {
           requestId: request.id,
@@ -45,14 +44,14 @@ export function requestLog(log: Logger, metrics: Metrics) {
           method,
           route,
           status,
-          error: answered || isBroken ? response.error : undefined,
+          error: isSent || isBroken ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client,
           principalKind: principal?.kind,
           principalId: principal?.id,
           refusal: credentialsFailure,
         },
-        answered ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
+        isSent ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );
     });
   };

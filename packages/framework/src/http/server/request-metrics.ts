@@ -2,20 +2,19 @@ import { Histogram } from 'prom-client';
 import type { Metrics } from '../../observability/metrics.js';
 import { knownMethod } from '../../observability/request-method.js';
 
-/** A request that has ended. */
 export interface EndedRequest {
   readonly method: string;
   readonly scheme: 'http' | 'https';
   readonly route: string | undefined;
-  /** `undefined` if the client disconnected before the answer. */
+  /** `undefined` if the client disconnected before the response. */
   readonly status: number | undefined;
   readonly seconds: number;
 }
 
-/** `failed` means a 5xx answer, or an answer that failed after its beginning. */
+/** `failed`: a 5xx response, or a response that broke off. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
-/** Registers the figures of requests, and returns what measures one. */
+/** Registers the metrics of requests, and returns the function that measures one. */
 export function requestMetrics(metrics: Metrics): (request: EndedRequest) => void {
   const count = metrics.counter(
     metrics.named('requests_total'),

@@ -1,5 +1,5 @@
 /**
- * The headers of helmet, as strict as an API allows: its answers are not pages, so nothing may be loaded, framed or
+ * The headers of helmet, as strict as an API allows: its responses are not pages, so nothing may be loaded, framed or
  * cached. The docs page sets its own content security policy.
  */
 export const SECURITY_HEADERS = {

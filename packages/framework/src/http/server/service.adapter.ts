@@ -25,7 +25,7 @@ export class ServiceAdapter extends ExpressAdapter {
     private readonly limits: ServerLimits,
     private readonly observability: Observability,
   ) {
-    // Express reads its routing settings only once, so they must be set before Nest uses the application.
+    // Express reads these settings only once, before Nest uses the application.
     super(
       express()
         .enable('strict routing')
@@ -41,7 +41,7 @@ export class ServiceAdapter extends ExpressAdapter {
     const { logger, metrics, tracer } = this.observability;
     const port: Port = {
       serve: (request, response) => tracer.request(request, response, () => app(request, response)),
-      noteRefusal: ({ status, body: { error } }) => {
+      recordError: ({ status, body: { error } }) => {
         const requestId = randomUUID();
         logger.info({ requestId, status, error }, 'refused');
         metrics.recordRefusal(error);
@@ -55,13 +55,12 @@ export class ServiceAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, status = response.statusCode): void {
     if (body instanceof Page || body instanceof Representation) return body.send(response, status);
     if (body instanceof EventStream) {
-      // Nobody waits for it.
       body.send(response, status).catch((error: unknown) => response.req.next?.(error));
       return;
     }
     if (body instanceof StreamableFile) {
       response.endsInError = body instanceof LinesFile && body.endsInError;
-      // Nest would answer `Bad Request` in plain text. The filter sends an Error, or cuts a started answer short.
+      // Nest would send `Bad Request` in plain text. The filter sends an Error, or breaks a started response off.
       body.setErrorHandler((error) => {
         if (!response.headersSent) response.removeHeader('Content-Disposition');
         response.req.next?.(error);
@@ -74,7 +73,7 @@ export class ServiceAdapter extends ExpressAdapter {
     super.reply(response, body, status);
   }
 
-  /** Throws 404 or 405. Nest would throw a NotFoundException, like a handler that finds nothing. */
+  /** Throws 404 or 405. Nest would throw the NotFoundException of a handler that finds nothing. */
   override setNotFoundHandler(): void {
     preferLiteralPaths(this.getInstance());
     this.use((request: Request) => {
@@ -84,7 +83,7 @@ export class ServiceAdapter extends ExpressAdapter {
     });
   }
 
-  /** Passes failures of Express to the filter unchanged, because their messages are for the log only. */
+  /** Passes errors of Express to the filter unchanged, because their messages are for the log only. */
   override mapException(error: unknown): unknown {
     return error;
   }

@@ -5,7 +5,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 /** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
 const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
 
-/** Refuses malformed requests that Node's parser accepts. */
+/** Rejects malformed requests that Node's parser accepts. */
 export function wellFormed(request: IncomingMessage): void {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
