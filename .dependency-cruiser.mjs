@@ -168,13 +168,13 @@ export default {
       to: { path: PROJECT, pathNot: '/frozen/' },
     },
     {
-      name: 'no circle',
+      name: 'no cycle',
       severity: 'error',
       from: {},
       to: { circular: true },
     },
     {
-      name: 'no circle of folders of the service',
+      name: 'no cycle of folders of the service',
       scope: 'folder',
       severity: 'error',
       from: { path: '^src/' },

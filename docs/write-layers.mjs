@@ -52,7 +52,7 @@ function leadsTo(from, to, visited = new Set()) {
   return [...others].some((other) => other === to || leadsTo(other, to, visited));
 }
 
-/** What stands in `src` itself, and `cli`, put the layers together. */
+/** `app`, `cli` and what stands in `src` itself put the layers together. */
 function layerOf(path) {
   return LAYERS.find((folder) => path.startsWith(`${FRAMEWORK}/${folder}/`)) ?? 'composition';
 }

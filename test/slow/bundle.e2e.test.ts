@@ -152,7 +152,7 @@ describe('the bundle', () => {
     expect(await fetch(`${url}/plants/1`, { headers: HEADERS })).toMatchObject({ status: 500 });
     const { err } = await service.logged('the service failed to handle the request');
     expect(err).toMatchObject({
-      stack: expect.stringMatching(/\/src\/resources\/group-lookup\.ts:\d+/),
+      stack: expect.stringMatching(/\/src\/resources\/reads\/group-lookup\.ts:\d+/),
     });
   });
 });

@@ -279,7 +279,11 @@ describe('a start that cannot record changes', () => {
     ['ALTER SEQUENCE plant_changes_position_seq CACHE 20', 'must have CACHE 1'],
     [
       'ALTER TABLE plants DISABLE TRIGGER plant_changes_unrecorded',
-      'the trigger plant_changes_unrecorded is missing or disabled',
+      'the trigger plant_changes_unrecorded is disabled: run ALTER TABLE "plants" ENABLE TRIGGER plant_changes_unrecorded',
+    ],
+    [
+      'DROP TRIGGER plant_changes_unrecorded ON plants',
+      'the trigger plant_changes_unrecorded is missing: call `upgradeHistory` in a migration',
     ],
     [
       `CREATE TABLE rooms (id bigint PRIMARY KEY);

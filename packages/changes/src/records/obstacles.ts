@@ -18,11 +18,12 @@ const OBSTACLES = (begin: string): string => `WITH begun AS MATERIALIZED (
     UNION ALL
     SELECT format('the role may not insert into %s', $2::text) WHERE NOT has_table_privilege($2, 'INSERT')
     UNION ALL
-    SELECT format('the trigger %I is missing or disabled: call \`upgradeHistory\` in a migration', $3::text)
-    WHERE NOT EXISTS (
-      SELECT FROM pg_trigger
-      WHERE tgrelid = $1::regclass AND tgname = $3::text AND tgenabled IN ('O', 'A')
-    )
+    SELECT CASE
+      WHEN count(*) = 0 THEN format('the trigger %I is missing: call \`upgradeHistory\` in a migration', $3::text)
+      ELSE format('the trigger %I is disabled: run ALTER TABLE %s ENABLE TRIGGER %1$I', $3::text, $1::text)
+    END
+    FROM pg_trigger WHERE tgrelid = $1::regclass AND tgname = $3::text
+    HAVING bool_or(tgenabled IN ('O', 'A')) IS NOT TRUE
     UNION ALL
     SELECT format('the foreign key %I changes rows without a record: remove ON DELETE and ON UPDATE, and change the rows in a transaction', conname)
     FROM pg_constraint

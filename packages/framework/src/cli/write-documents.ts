@@ -6,7 +6,6 @@ import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
 import { openApiText } from '../openapi/openapi.js';
-import { limitsPage } from './limits-page.js';
 import { writeFormatted } from './write-formatted.js';
 
 /** Writes the generated documents of a service, without a database. */
@@ -22,7 +21,10 @@ export async function writeDocuments(
   await writeFile(files.openApi, openApiText(detached, detached.get(CONFIG)));
   await detached.close();
   if (files.errors !== undefined) await writeFormatted(files.errors, errorsPage());
-  if (files.limits !== undefined) await writeFormatted(files.limits, limitsPage());
+  if (files.limits === undefined) return;
+  // It imports what has limits, such as OpenTelemetry, which a service loads only if it has a collector.
+  const { limitsPage } = await import('./limits-page.js');
+  await writeFormatted(files.limits, limitsPage());
 }
 
 function errorsPage(): string {

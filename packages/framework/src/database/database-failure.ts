@@ -43,11 +43,17 @@ const ROW_CHECK = 'ExecWithCheckOptions';
 /** The function of PostgreSQL that performs `RAISE`: a trigger rejects a row, with any SQLSTATE. */
 const RAISE = 'exec_stmt_raise';
 
-/** In the context of an error: a function of the database ran, such as a trigger, or what computes a column. */
-const FUNCTION = /^(SQL|PL\/\w+) (function|statement)/m;
+/**
+ * In the context of an error: a function of the database ran, such as a trigger, or what computes a column. The server writes the
+ * context in the language of its `lc_messages`, and can add the parameters of the statement.
+ */
+const FUNCTION = /^(?!.*\$1 = ).*\b(PL\/\w+|SQL)\b/m;
 
 /** The functions of change records, which fail for all rows (`packages/changes/src/frozen`). */
-const CHANGES_FUNCTION = /^PL\/pgSQL function [^(\n]*(\bbegin_[^(\n]*|_horizon"?)\(/m;
+const CHANGES_FUNCTION = /PL\/pgSQL[^(\n]*(\bbegin_[^(\n]*|_horizon"?)\(/;
+
+/** The only SQLSTATE that these functions raise by themselves: object not in prerequisite state. */
+const CHANGES_STATE = '55000';
 
 /**
  * SQLSTATEs of an outage with which a function can fail for some rows only: it lacks a privilege, or calls
@@ -61,8 +67,11 @@ function isInFunction({ where }: DatabaseError): boolean {
 
 /** Whether a function has failed by itself, as opposed to the server or the session in which it ran. */
 function isOfFunction(error: DatabaseError): boolean {
-  if (!isInFunction(error) || CHANGES_FUNCTION.test(error.where!)) return false;
-  return error.routine === RAISE || FUNCTION_STATES.test(String(error.code));
+  if (!isInFunction(error)) return false;
+  const isRaised = error.routine === RAISE;
+  if (isRaised && error.code !== CHANGES_STATE) return true;
+  if (CHANGES_FUNCTION.test(error.where!)) return false;
+  return isRaised || FUNCTION_STATES.test(String(error.code));
 }
 
 /** The function of PostgreSQL that ends a statement after a timeout. `NOWAIT` has the SQLSTATE of the lock timeout as well. */

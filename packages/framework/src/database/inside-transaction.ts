@@ -2,16 +2,22 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
  * Only the service's own transactions use it, no request of a resource: with Node.js before 24, each promise of a
- * process costs more once this was used.
+ * process costs more once this was used. What the work starts and does not wait for, such as a timer, inherits the object, so it says
+ * when the work has ended.
  */
-const inside = new AsyncLocalStorage<true>();
+const inside = new AsyncLocalStorage<{ isActive: boolean }>();
 
 /** Calls the work of a transaction, which may also run statements that are not part of the transaction. */
-export function insideTransaction<Result>(work: () => Result): Result {
-  return inside.run(true, work);
+export async function insideTransaction<Result>(work: () => Promise<Result>): Promise<Result> {
+  const transaction = { isActive: true };
+  try {
+    return await inside.run(transaction, work);
+  } finally {
+    transaction.isActive = false;
+  }
 }
 
 /** Whether a transaction, which holds a connection, waits for the caller. */
 export function isInsideTransaction(): boolean {
-  return inside.getStore() === true;
+  return inside.getStore()?.isActive === true;
 }

@@ -164,8 +164,8 @@ describe('a group that fails', () => {
     },
   );
 
-  const TRIGGER = `SQL statement "INSERT INTO log"\nPL/pgSQL function check_plant() line 3 at SQL statement`;
-  const HISTORY = 'PL/pgSQL function public.begin_plant_changes() line 17 at RAISE';
+  const TRIGGER = `SQL statement "INSERT INTO log"\nPL/pgSQL function check_tool() line 3 at SQL statement`;
+  const HISTORY = 'PL/pgSQL function public.begin_tool_changes() line 17 at RAISE';
   const PARAMETERS = `extended query with parameters: $1 = 'PL/pgSQL function'`;
   const RAISED = { routine: 'exec_stmt_raise' };
 
@@ -176,6 +176,30 @@ describe('a group that fails', () => {
     ['lacks a column that a trigger needs', { code: '42703', where: 'PL/pgSQL function' }, 63],
     ['lacks a privilege that a trigger needs', { code: '42501', where: TRIGGER }, 63],
     ['has a trigger that raises its error', { code: '53100', where: TRIGGER, ...RAISED }, 63],
+    [
+      'has a trigger that raises its error, told in German',
+      { code: '53100', where: 'PL/pgSQL-Funktion check_tool() Zeile 3 bei RAISE', ...RAISED },
+      63,
+    ],
+    [
+      'lacks a column that a trigger needs, told in French',
+      { code: '42703', where: 'fonction PL/pgSQL check_tool(), ligne 3, à instruction SQL' },
+      63,
+    ],
+    [
+      'has a trigger with a name like that of records',
+      { code: '53100', where: 'PL/pgSQL function begin_rental() line 3 at RAISE', ...RAISED },
+      63,
+    ],
+    [
+      'has no positions left, told in German',
+      {
+        code: '55000',
+        where: 'PL/pgSQL-Funktion begin_tool_changes() Zeile 17 bei RAISE',
+        ...RAISED,
+      },
+      1,
+    ],
     ['has no place for a row of a trigger', { code: '53100', where: TRIGGER }, 1],
     ['has no positions left', { code: '55000', where: HISTORY, ...RAISED }, 1],
     ['lacks a privilege, and tells parameters', { code: '42501', where: PARAMETERS }, 1],

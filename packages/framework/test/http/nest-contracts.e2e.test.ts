@@ -326,13 +326,19 @@ describe('a file that Express sends', () => {
     expect(log.filter(({ err }) => err !== undefined)).toEqual([]);
   });
 
-  it('has no such range', async () => {
+  it('has no such range, and is not saved under its name then', async () => {
+    const saved = await request('GET', '/disk/cat.txt/download', {
+      headers: { Range: 'bytes=4-' },
+    });
+    expect(saved.status).toBe(416);
+    expect(saved.headers.get('content-disposition')).toBeNull();
     const response = await request('GET', '/disk/cat.txt', { headers: { Range: 'bytes=4-' } });
     expect(response.status).toBe(416);
     expect(response.headers.get('content-range')).toBe('bytes */4');
     for (const name of ['accept-ranges', 'etag', 'last-modified']) {
       expect(response.headers.get(name)).toBeNull();
     }
+    expect(response.headers.get('cache-control')).toBe('no-store');
     expect(await response.json()).toEqual({ error: 41600, message: 'Range Not Satisfiable' });
   });
 

@@ -5,9 +5,12 @@ export interface LockWait {
   isOver: boolean;
 }
 
-/** A statement that can wait for a row, and can be part of a transaction. */
+/** A statement that can wait for a row, and can be part of a transaction. Comments can stand before it. */
 const LOCKS_ROWS =
-  /^\s*(insert|update|delete|merge|with)\b|\bfor\s+((no\s+key\s+)?update|(key\s+)?share)\b/i;
+  /^(?:[\s(]|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:(?:insert|update|delete|merge|with)\b|select\b[\s\S]*\bfor\s+(?:(?:no\s+key\s+)?update|(?:key\s+)?share)\b)/i;
+
+/** Of several commands, one can end the transaction, so that those before it must not be repeated. */
+const SEVERAL = /;\s*\S/;
 
 export function limiting(milliseconds: number): string {
   return `SET LOCAL lock_timeout = ${milliseconds}`;
@@ -20,5 +23,5 @@ export function setsLockWait(text: string): boolean {
 
 /** Excludes statements that may be unable to be part of a transaction, such as `VACUUM`. */
 export function canLimitLockWait(text: string): boolean {
-  return LOCKS_ROWS.test(text) && !setsLockWait(text);
+  return LOCKS_ROWS.test(text) && !SEVERAL.test(text) && !setsLockWait(text);
 }

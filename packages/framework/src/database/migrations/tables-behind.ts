@@ -46,7 +46,7 @@ export async function requireNoTablesBehind(dataSource: DataSource, log?: Logger
 
 async function findTablesBehind(dataSource: DataSource): Promise<Found | undefined> {
   const table = dataSource.options.migrationsTableName;
-  return dataSource.transaction(async (manager) => {
+  return dataSource.createEntityManager().transaction(async (manager) => {
     const [own] = await manager.query<{ exists: boolean }[]>(
       'SELECT to_regclass($1) IS NOT NULL AS exists',
       [table],

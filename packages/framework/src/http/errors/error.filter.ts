@@ -16,8 +16,15 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { toAnswer } from './to-answer.js';
 import type { ErrorAnswer } from './to-answer.js';
 
-/** Set by Express before it fails to send a file. */
-const FILE_HEADERS = ['Accept-Ranges', 'ETag', 'Last-Modified'];
+/** Of a file: set by a route, or by Express before it fails to send it. */
+const FILE_HEADERS = [
+  'Accept-Ranges',
+  'Cache-Control',
+  'Content-Disposition',
+  'Content-Encoding',
+  'ETag',
+  'Last-Modified',
+];
 
 /**
  * Sends every error of a request with its number and message. The application lists it before its own filters, because Nest
