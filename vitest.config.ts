@@ -91,7 +91,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           // Each test has servers of its own, and mostly waits.
-          maxWorkers: 3,
+          maxWorkers: 2,
           ...withCluster,
           include: ['test/faults/*.test.ts'],
           exclude: TIMED,

@@ -77,7 +77,7 @@ export class Crowd {
   }
 
   /** Waits until this many more creates have succeeded, with a timeout. */
-  async served(count: number, bound = PATIENCE): Promise<void> {
+  async served(count: number, bound = 2.5 * PATIENCE): Promise<void> {
     await this.outcomes(isServed, count, bound);
   }
 

@@ -88,7 +88,7 @@ export class Rivals {
   }
 
   /** Waits until this many more requests have been answered. */
-  async served(count: number, bound = 60_000): Promise<void> {
+  async served(count: number, bound = 150_000): Promise<void> {
     const wanted = this.answered + count;
     const isEnough = await until(() => this.answered >= wanted || this.ended, bound);
     // A client has met an answer that it does not know.
