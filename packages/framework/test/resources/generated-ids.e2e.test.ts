@@ -859,7 +859,8 @@ describe.each([
       return statuses;
     }
 
-    it.each([4, 15])('keeps nobody else waiting: %i clients', async (clients) => {
+    // Other work of the machine can slow the second measurement only. Who waits for the row would wait each time.
+    it.each([4, 15])('keeps nobody else waiting: %i clients', { retry: 2 }, async (clients) => {
       const other = Number((await request('POST', '/tools', { name: 'Axe' })).json['id']);
       const begin = performance.now();
       const wanted = await others(other);
