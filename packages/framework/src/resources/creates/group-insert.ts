@@ -39,6 +39,11 @@ export interface GroupInsertOptions<Content> {
 export class GroupInsert<Content extends Identified> {
   private sql: CreateStatements | undefined;
   private pace = 0;
+  /**
+   * What earlier rounds of groups have committed whose later rounds have failed. Such a group is repeated, and others may
+   * have changed these rows since.
+   */
+  private readonly committed = new WeakMap<Row<Content>, Creation>();
 
   constructor(private readonly options: GroupInsertOptions<Content>) {}
 
@@ -52,7 +57,27 @@ export class GroupInsert<Content extends Identified> {
     if (group.length === 0) return [];
     this.options.recordGroup(group.length);
     const creations = new Map<Row<Content>, Creation>();
-    let open = group;
+    const isOpen = (row: Row<Content>): boolean => {
+      const creation = this.committed.get(row);
+      if (creation !== undefined) creations.set(row, creation);
+      return creation === undefined;
+    };
+    try {
+      await this.complete(group.filter(isOpen), creations, rowWait);
+    } catch (error) {
+      for (const [row, creation] of creations) this.committed.set(row, creation);
+      throw error;
+    }
+    return group.map((row) => creations.get(row)!);
+  }
+
+  /** Adds the creations of rows to `creations` when they are committed. */
+  private async complete(
+    rows: readonly Row<Content>[],
+    creations: Map<Row<Content>, Creation>,
+    rowWait?: number,
+  ): Promise<void> {
+    let open = rows;
     for (let round = 0; open.length > 0; round += 1) {
       if (round === MAX_ROUNDS) throw new ServiceException(ERRORS.overloaded);
       // A statement can create only the first of several rows with one id.
@@ -68,7 +93,6 @@ export class GroupInsert<Content extends Identified> {
         return creation === undefined;
       });
     }
-    return group.map((row) => creations.get(row)!);
   }
 
   /**
