@@ -189,6 +189,8 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   it('is repeated after a deadlock', async () => {
     let attempts = 0;
     await other.query('BEGIN');
+    // The other session looks for no deadlock, so it is never the one that PostgreSQL ends.
+    await other.query(`SET LOCAL deadlock_timeout = '1min'`);
     await other.query(rename(2, 'other'));
     let ended: Promise<unknown> | undefined;
     await transactions.run(async (manager) => {
