@@ -21,7 +21,6 @@ const APP = 'src/app.module.ts';
 export async function addResource(root, one, many, hasChanges) {
   requireResourceNames(one, many);
   if (!existsSync(join(root, APP))) throw new Refusal(`there is no ${APP}: this is no service`);
-  if (hasChanges) requireInstalled(root, '@resource-service/changes');
   const created = resourceFiles(root, serviceName(root), one, many, hasChanges);
   const folders = hasChanges ? [many, `${one}-changes`] : [many];
   requireFree(root, one, [
@@ -38,11 +37,6 @@ Adapt them in this order, then run "npm test":
 3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
 4. src/${many}/${many}.examples.ts: the examples of requests
 `);
-}
-
-function requireInstalled(root, name) {
-  const { dependencies = {} } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  if (!(name in dependencies)) throw new Refusal(`package.json lacks ${name}: install it`);
 }
 
 /**
