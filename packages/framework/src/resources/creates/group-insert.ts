@@ -57,42 +57,32 @@ export class GroupInsert<Content extends Identified> {
     if (group.length === 0) return [];
     this.options.recordGroup(group.length);
     const creations = new Map<Row<Content>, Creation>();
-    const isOpen = (row: Row<Content>): boolean => {
+    let open = group.filter((row) => {
       const creation = this.committed.get(row);
       if (creation !== undefined) creations.set(row, creation);
       return creation === undefined;
-    };
+    });
     try {
-      await this.complete(group.filter(isOpen), creations, rowWait);
+      for (let round = 0; open.length > 0; round += 1) {
+        if (round === MAX_ROUNDS) throw new ServiceException(ERRORS.overloaded);
+        // A statement can create only the first of several rows with one id.
+        const sent = new Map<bigint, Row<Content>>();
+        for (const row of round === 0 ? open : await this.creatable(open)) {
+          if (!sent.has(row.content.id)) sent.set(row.content.id, row);
+        }
+        const stored = await this.insert([...sent.values()], rowWait);
+        open = open.filter((row) => {
+          const { id } = row.content;
+          const creation = creationOf(row, sent.get(id), stored.get(id));
+          if (creation !== undefined) creations.set(row, creation);
+          return creation === undefined;
+        });
+      }
     } catch (error) {
       for (const [row, creation] of creations) this.committed.set(row, creation);
       throw error;
     }
     return group.map((row) => creations.get(row)!);
-  }
-
-  /** Adds the creations of rows to `creations` when they are committed. */
-  private async complete(
-    rows: readonly Row<Content>[],
-    creations: Map<Row<Content>, Creation>,
-    rowWait?: number,
-  ): Promise<void> {
-    let open = rows;
-    for (let round = 0; open.length > 0; round += 1) {
-      if (round === MAX_ROUNDS) throw new ServiceException(ERRORS.overloaded);
-      // A statement can create only the first of several rows with one id.
-      const sent = new Map<bigint, Row<Content>>();
-      for (const row of round === 0 ? open : await this.creatable(open)) {
-        if (!sent.has(row.content.id)) sent.set(row.content.id, row);
-      }
-      const stored = await this.insert([...sent.values()], rowWait);
-      open = open.filter((row) => {
-        const { id } = row.content;
-        const creation = creationOf(row, sent.get(id), stored.get(id));
-        if (creation !== undefined) creations.set(row, creation);
-        return creation === undefined;
-      });
-    }
   }
 
   /**
