@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
 import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
-import { OwnStatements } from '../../packages/framework/src/database/own-statements.js';
+import { OwnStatements } from '../../packages/framework/src/database/lock-waits/own-statements.js';
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
-import { waitApart } from '../../packages/framework/src/database/typeorm-waits.js';
+import { waitApart } from '../../packages/framework/src/database/lock-waits/typeorm-waits.js';
 import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';

@@ -108,7 +108,7 @@ describe('the Dockerfile', () => {
     [{}, 'plant-store: DATABASE_URL must be set when NODE_ENV is production\n'],
     [
       { NODE_ENV: '' },
-      'plant-store: DATABASE_URL is not set, and the local database is not installed: set it, or run `npm install --save-dev @resource-service/local`\n',
+      'plant-store: DATABASE_URL is not set, and the local database is not installed: set it, or install the development dependency @resource-service/local\n',
     ],
   ])('says in one line that it needs a DATABASE_URL: %o', async (changed, stderr) => {
     const env = { ...environment, ...changed, DATABASE_URL: '' };

@@ -5,7 +5,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../packages/command/src/command.js';
 import type { OpenApiDocument } from '../../packages/command/src/resources.js';
-import type { Limits } from '../../packages/command/src/limits.js';
+import type { Limits } from '../../packages/command/src/connection/limits.js';
 import { serviceOf } from '../../packages/command/src/service.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { IDENTITY } from '../../src/identity.js';

@@ -10,12 +10,12 @@ import {
   TemporaryFailure,
   textOf,
 } from './command-error.js';
-import type { Connection } from './connection.js';
+import type { Connection } from './connection/connection.js';
 
 import { choiceOf } from './help.js';
 import { optionOf } from './options.js';
 import type { Feed } from './resources.js';
-import { Retries } from './retries.js';
+import { Retries } from './connection/retries.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';
 

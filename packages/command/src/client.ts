@@ -6,7 +6,7 @@ import { ReadableStream } from 'node:stream/web';
 import { Connection as Client, LONGEST_WAIT, ServiceError } from '@resource-service/client/runtime';
 import type { Call } from '@resource-service/client/runtime';
 import { ContactError, reasonOf, TemporaryFailure, textOf } from './command-error.js';
-import type { Connection } from './connection.js';
+import type { Connection } from './connection/connection.js';
 import { oneOf } from './service.js';
 
 export const NDJSON = 'application/x-ndjson';

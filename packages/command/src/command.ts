@@ -1,19 +1,19 @@
 import { Command, CommanderError, Option } from 'commander';
 import { EXIT, exitCodeOf, explain } from './command-error.js';
 import type { ChangesOptions } from './changes.js';
-import { readConnection } from './connection.js';
-import type { Connection } from './connection.js';
+import { readConnection } from './connection/connection.js';
+import type { Connection } from './connection/connection.js';
 import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
 import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js';
 import type { ImportOptions } from './import.js';
 import { chosenIn, columnNames, concurrency, filterOption, int64, optionOf } from './options.js';
 import type { Resource } from './resources.js';
-import { LIMITS } from './limits.js';
+import { LIMITS } from './connection/limits.js';
 import { oneOf } from './service.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';
-import { addTokenCommands } from './token.js';
+import { addTokenCommands } from './tokens/token.js';
 
 const LIST = new Intl.ListFormat('en');
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { usageError } from './command-error.js';
 import type { Reason } from './command-error.js';
-import { csvHeader, csvRecord } from './csv-record.js';
+import { csvHeader, csvRecord } from './csv/csv-record.js';
 import { formatByExtension } from './formats.js';
 import type { Format } from './formats.js';
 import { NewFile } from './new-file.js';

@@ -5,15 +5,15 @@ import { Lines } from '@resource-service/client/runtime';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
 import { NDJSON, send } from './client.js';
 import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
-import type { Connection } from './connection.js';
-import { csvHeader, csvRecord } from './csv-record.js';
+import type { Connection } from './connection/connection.js';
+import { csvHeader, csvRecord } from './csv/csv-record.js';
 import { formatOf } from './formats.js';
 import type { Format } from './formats.js';
-import { escapeFormula, isFormula } from './formulas.js';
-import type { TextConversion } from './formulas.js';
+import { escapeFormula, isFormula } from './csv/formulas.js';
+import type { TextConversion } from './csv/formulas.js';
 import { Progress } from './progress.js';
 import type { Resource } from './resources.js';
-import { Retries } from './retries.js';
+import { Retries } from './connection/retries.js';
 import type { Terminal } from './terminal.js';
 
 export interface ExportOptions {

@@ -1,4 +1,4 @@
-import { columnsText } from './csv-header.js';
+import { columnsText } from './csv/csv-header.js';
 import { optionOf } from './options.js';
 import type { Feed, Resource } from './resources.js';
 import type { Service } from './service.js';

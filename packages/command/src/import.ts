@@ -13,19 +13,19 @@ import {
   textOf,
   usageError,
 } from './command-error.js';
-import type { Connection } from './connection.js';
-import type { ColumnNames } from './csv-header.js';
+import type { Connection } from './connection/connection.js';
+import type { ColumnNames } from './csv/csv-header.js';
 import { ErrorsFile } from './errors-file.js';
 import type { Refusal } from './errors-file.js';
 import { formatOf } from './formats.js';
-import { asItIs, unescapeFormula } from './formulas.js';
+import { asItIs, unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
 import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
 import type { Input, InputRecord } from './records.js';
 import type { Resource } from './resources.js';
-import { Retries } from './retries.js';
+import { Retries } from './connection/retries.js';
 import type { Terminal } from './terminal.js';
 
 const PRINTED = 20;

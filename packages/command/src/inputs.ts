@@ -3,9 +3,9 @@ import { access, stat } from 'node:fs/promises';
 import { parse } from 'node:path';
 import { withoutByteOrderMark } from '@resource-service/framework/exact-json';
 import { EXIT, InputError, usageError } from './command-error.js';
-import type { ColumnNames } from './csv-header.js';
+import type { ColumnNames } from './csv/csv-header.js';
 import type { Format } from './formats.js';
-import type { TextConversion } from './formulas.js';
+import type { TextConversion } from './csv/formulas.js';
 import { NdjsonInput } from './records.js';
 import type { Input } from './records.js';
 import type { Column } from './resources.js';
@@ -70,7 +70,7 @@ export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Pro
   const name = nameOf(source);
   const utf8 = withoutUtf16(name, bytes);
   if (source.format === 'ndjson') return new NdjsonInput(name, withoutByteOrderMark(utf8));
-  const { CsvInput } = await import('./csv.js');
+  const { CsvInput } = await import('./csv/csv.js');
   return new CsvInput(name, utf8, source.columns, source.convertText, source.names);
 }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { InvalidArgumentError, Option } from 'commander';
-import type { ColumnNames } from './csv-header.js';
+import type { ColumnNames } from './csv/csv-header.js';
 import type { Column, Filter } from './resources.js';
 
 /**

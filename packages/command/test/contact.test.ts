@@ -9,8 +9,8 @@ import {
   Unreachable,
   usageError,
 } from '../src/command-error.js';
-import { Contact } from '../src/contact.js';
-import { ownService } from '../src/own-service.js';
+import { Contact } from '../src/connection/contact.js';
+import { ownService } from '../src/tokens/own-service.js';
 import { IDENTITY } from './support/tool-library.js';
 
 const NAME = 'tool-library';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { csvHeader, csvRecord } from '../src/csv-record.js';
-import { CsvInput } from '../src/csv.js';
-import { escapeFormula, isFormula, unescapeFormula } from '../src/formulas.js';
+import { csvHeader, csvRecord } from '../src/csv/csv-record.js';
+import { CsvInput } from '../src/csv/csv.js';
+import { escapeFormula, isFormula, unescapeFormula } from '../src/csv/formulas.js';
 import type { InputRecord } from '../src/records.js';
 import type { Column } from '../src/resources.js';
 import { parseExactJson } from '@resource-service/framework/exact-json';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CommandError, TemporaryFailure, Unreachable } from '../src/command-error.js';
-import { Retries } from '../src/retries.js';
+import { Retries } from '../src/connection/retries.js';
 
 const SECOND = 1_000;
 const LIMITS = {

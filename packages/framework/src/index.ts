@@ -7,7 +7,7 @@ import './http/server/express.js';
 export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
 export { Public } from './auth/public.decorator.js';
-export { RequireScope } from './auth/require-scope.decorator.js';
+export { RequireScope } from './auth/scopes/require-scope.decorator.js';
 export { bootstrap } from './app/bootstrap.js';
 export { developCommand } from './cli/develop.js';
 export { migrationCommand } from './cli/migration.js';

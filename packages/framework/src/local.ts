@@ -79,7 +79,7 @@ async function installed(): Promise<typeof Local> {
     );
   } catch (cause) {
     throw new StartupError(
-      'DATABASE_URL is not set, and the local database is not installed: set it, or run `npm install --save-dev @resource-service/local`',
+      'DATABASE_URL is not set, and the local database is not installed: set it, or install the development dependency @resource-service/local',
       { cause },
     );
   }

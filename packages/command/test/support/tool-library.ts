@@ -3,7 +3,7 @@ import { PATIENCE } from '../../../framework/test/support/patience.js';
 import { IDENTITY } from '../../../framework/test/support/identity.js';
 import { run } from '../../src/command.js';
 import type { OpenApiDocument } from '../../src/resources.js';
-import type { Limits } from '../../src/limits.js';
+import type { Limits } from '../../src/connection/limits.js';
 import { serviceOf } from '../../src/service.js';
 
 export { IDENTITY };

@@ -15,7 +15,7 @@ import {
 } from './credentials.error.js';
 import type { CredentialsFailure } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
-import { REQUIRED_SCOPE } from './require-scope.decorator.js';
+import { REQUIRED_SCOPE } from './scopes/require-scope.decorator.js';
 
 /**
  * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it

@@ -2,7 +2,7 @@ import type { JWTPayload } from 'jose';
 import { isStorableText } from '../database/storable-text.js';
 import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
-import { ScopeList } from './scope-list.js';
+import { ScopeList } from './scopes/scope-list.js';
 
 /** Of a subject (OpenID Connect Core 1.0, section 2), and so of a name as well. */
 const MAX_LENGTH = 255;

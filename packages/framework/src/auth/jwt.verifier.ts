@@ -8,7 +8,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { IssuerKeys } from './issuer-keys.js';
 import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
-import { ScopeList } from './scope-list.js';
+import { ScopeList } from './scopes/scope-list.js';
 import { CredentialsError } from './credentials.error.js';
 import type { CredentialsFailure } from './credentials.error.js';
 import type { TokenVerifier } from './token-verifier.js';

@@ -17,11 +17,11 @@ import { poolOf } from './connections/bounded-pool.js';
 import { GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { Bulkheads } from './bulkheads.js';
-import { OwnStatements } from './own-statements.js';
+import { OwnStatements } from './lock-waits/own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
 import { Statements } from './statements.js';
 import { Transactions } from './transactions.js';
-import { waitApart } from './typeorm-waits.js';
+import { waitApart } from './lock-waits/typeorm-waits.js';
 
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 

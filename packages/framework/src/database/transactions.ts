@@ -6,7 +6,7 @@ import { Bulkheads } from './bulkheads.js';
 import type { LockWait } from './connections/lock-wait.js';
 import type { PoolClient } from './connections/pool-client.js';
 import { RowLockedError } from './database-failure.js';
-import { insideTransaction } from './inside-transaction.js';
+import { insideTransaction } from './lock-waits/inside-transaction.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 import type { Semaphore } from './semaphore.js';
 import { requireTransaction } from './statements.js';

@@ -6,7 +6,7 @@ import { Authenticator } from '../../src/auth/authenticator.js';
 import type { Principal } from '../../src/auth/principal.js';
 import { RateLimits } from '../../src/auth/rate-limits.js';
 import { InsufficientScopeError } from '../../src/auth/credentials.error.js';
-import { REQUIRED_SCOPE } from '../../src/auth/require-scope.decorator.js';
+import { REQUIRED_SCOPE } from '../../src/auth/scopes/require-scope.decorator.js';
 import type { TokenVerifier } from '../../src/auth/token-verifier.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';

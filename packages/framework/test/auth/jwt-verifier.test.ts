@@ -8,7 +8,7 @@ import { JwtVerifier } from '../../src/auth/jwt.verifier.js';
 import type { Principal } from '../../src/auth/principal.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { IDENTITY } from '../support/identity.js';
-import { ScopeList } from '../../src/auth/scope-list.js';
+import { ScopeList } from '../../src/auth/scopes/scope-list.js';
 import { AUDIENCE, TestIssuer } from '../support/test-issuer.js';
 
 setFlagsFromString('--expose-gc');

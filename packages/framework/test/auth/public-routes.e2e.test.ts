@@ -26,7 +26,7 @@ import {
   RequireScope,
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
-import { ScopeCheck } from '../../src/auth/scope-check.js';
+import { ScopeCheck } from '../../src/auth/scopes/scope-check.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
-import { insideTransaction, isInsideTransaction } from '../../src/database/inside-transaction.js';
+import {
+  insideTransaction,
+  isInsideTransaction,
+} from '../../src/database/lock-waits/inside-transaction.js';
 
 it('the work of a transaction is inside, and what goes on after it is not', async () => {
   let end = (): void => {};

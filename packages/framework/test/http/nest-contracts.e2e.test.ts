@@ -30,7 +30,7 @@ import { IsInt, IsString, Max } from 'class-validator';
 import type { Request, Response } from 'express';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { AppModule } from '../support/tool-library.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import { setUp } from '../../src/app/app.setup.js';

@@ -18,7 +18,7 @@ import { getMetadataStorage, IsOptional } from 'class-validator';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { defineErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';

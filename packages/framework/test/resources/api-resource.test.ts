@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, OmitType, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
 import { ERRORS } from '../../src/errors/common-errors.js';

@@ -34,17 +34,16 @@ it('a row that an earlier round has committed is not created again when a later 
   await client.query(`INSERT INTO seeds VALUES (1, 'stored')`);
 
   let inserts = 0;
-  const send = async ({ text, values }: Statement, rowMode?: 'array') => {
-    const result = await client.query({ text, values: [...values!], rowMode } as never);
-    return result as { rows: never[] };
-  };
   const statements = {
-    run: async (statement: Statement) => {
+    run: ({ text, values = [] }: Statement) => {
       inserts += 1;
-      if (inserts === 2) throw new RowLockedError();
-      return send(statement);
+      if (inserts === 2) return Promise.reject(new RowLockedError());
+      return client.query({ text, values: [...values] });
     },
-    rows: async (statement: Statement) => (await send(statement, 'array')).rows,
+    rows: async ({ text, values = [] }: Statement) => {
+      const { rows } = await client.query({ text, values: [...values], rowMode: 'array' });
+      return rows;
+    },
   } as unknown as Pick<Statements, 'run' | 'rows'>;
   const columns = new EntityColumns(dataSource, Seed);
   const group = new GroupInsert<Seed>({

@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { ApiHeader, ApiParam, ApiTags } from '@nestjs/swagger';
 import { describe, expect, it } from 'vitest';
 import { Public } from '../../src/auth/public.decorator.js';
-import { RequireScope } from '../../src/auth/require-scope.decorator.js';
+import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import type { Identity } from '../../src/config/identity.js';
 import { createDetachedApp } from '../../src/app/detached-app.js';

@@ -1,4 +1,4 @@
-import { rowWait } from '../../database/row-wait.js';
+import { rowWait } from '../../database/lock-waits/row-wait.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement } from '../../database/statements.js';
 import type { ChangedRows, RecordStatements } from '../recording/change-recorder.js';

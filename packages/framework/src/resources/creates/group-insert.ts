@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from 'pg';
 import { RowLockedError } from '../../database/database-failure.js';
-import { isRowLocked } from '../../database/row-wait.js';
+import { isRowLocked } from '../../database/lock-waits/row-wait.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';

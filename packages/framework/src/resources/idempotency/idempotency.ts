@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
 import { Bulkheads } from '../../database/bulkheads.js';
-import { insideTransaction } from '../../database/inside-transaction.js';
+import { insideTransaction } from '../../database/lock-waits/inside-transaction.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { Statements } from '../../database/statements.js';
 import { Transactions } from '../../database/transactions.js';

@@ -1,4 +1,4 @@
-import { rowWait } from '../../database/row-wait.js';
+import { rowWait } from '../../database/lock-waits/row-wait.js';
 import type { Statement } from '../../database/statements.js';
 import type { RecordStatements } from '../recording/change-recorder.js';
 import type { EntityColumns } from '../properties/entity-columns.js';

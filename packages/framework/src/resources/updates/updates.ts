@@ -8,7 +8,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import { STORED_TYPES } from '../../database/connections/stored-types.js';
-import { beforeRowWait, rowWait } from '../../database/row-wait.js';
+import { beforeRowWait, rowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import type { Transactions } from '../../database/transactions.js';

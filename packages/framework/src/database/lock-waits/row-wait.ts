@@ -1,6 +1,6 @@
-import { ERRORS } from '../errors/common-errors.js';
-import { RefusedStatementError, RowLockedError } from './database-failure.js';
-import { DATABASE_LIMITS } from './limits.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { RefusedStatementError, RowLockedError } from '../database-failure.js';
+import { DATABASE_LIMITS } from '../limits.js';
 
 /**
  * A condition that is always true. From its evaluation until the end of the transaction, statements wait for locks

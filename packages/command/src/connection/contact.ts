@@ -1,5 +1,5 @@
-import { Unreachable } from './command-error.js';
-import { inSeconds } from './seconds.js';
+import { Unreachable } from '../command-error.js';
+import { inSeconds } from '../seconds.js';
 
 /**
  * Knows whether the service has been reached, and bounds the wait for the first connection: an address that has never

@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { CONFIG } from '../config/config.module.js';
-import type { Config } from '../config/config.js';
-import { LOGGER } from '../observability/logger.js';
+import { CONFIG } from '../../config/config.module.js';
+import type { Config } from '../../config/config.js';
+import { LOGGER } from '../../observability/logger.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /**

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { EXIT, InputError } from './command-error.js';
-import type { Column } from './resources.js';
+import { EXIT, InputError } from '../command-error.js';
+import type { Column } from '../resources.js';
 
 /** What programs write between fields instead of commas. */
 const SEPARATORS = { ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
-import { IS_PUBLIC } from './public.decorator.js';
-import { PRINCIPAL_NEEDED_BY } from './require-principal.js';
+import { IS_PUBLIC } from '../public.decorator.js';
+import { PRINCIPAL_NEEDED_BY } from '../require-principal.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
 
 /** Where Nest keeps the path of a route, set by `@Get()` and the like. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { Bulkheads } from './bulkheads.js';
-import type { PoolClient } from './connections/pool-client.js';
-import { Statements } from './statements.js';
+import { Bulkheads } from '../bulkheads.js';
+import type { PoolClient } from '../connections/pool-client.js';
+import { Statements } from '../statements.js';
 
 /** The service's own statements, which can need any row. */
 @Injectable()

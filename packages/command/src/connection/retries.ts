@@ -5,10 +5,10 @@ import {
   EXIT,
   TemporaryFailure,
   Unreachable,
-} from './command-error.js';
+} from '../command-error.js';
 import type { Connection } from './connection.js';
 import type { Limits } from './limits.js';
-import { inSeconds } from './seconds.js';
+import { inSeconds } from '../seconds.js';
 
 const ANNOUNCEMENT_INTERVAL = 10_000;
 

@@ -7,9 +7,9 @@ import { columnsOf, headerError, headerFault } from './csv-header.js';
 import type { ColumnNames } from './csv-header.js';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
-import { ByteQueue, MAX_RECORD, tooLong } from './records.js';
-import type { Content, Input, InputRecord } from './records.js';
-import type { Column, ColumnType } from './resources.js';
+import { ByteQueue, MAX_RECORD, tooLong } from '../records.js';
+import type { Content, Input, InputRecord } from '../records.js';
+import type { Column, ColumnType } from '../resources.js';
 
 // A list, because the parser would otherwise expect the line end of the first line in all lines.
 const FORMAT = { record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true };

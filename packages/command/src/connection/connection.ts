@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { B64TOKEN, publicUrl } from '@resource-service/framework/command';
-import { TemporaryFailure, usageError } from './command-error.js';
+import { TemporaryFailure, usageError } from '../command-error.js';
 import { Contact } from './contact.js';
-import { ownService } from './own-service.js';
+import { ownService } from '../tokens/own-service.js';
 import type { Limits } from './limits.js';
-import type { Service } from './service.js';
+import type { Service } from '../service.js';
 
 const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
 

@@ -1,7 +1,7 @@
 import { ExactNumber, stringifyExactJson } from '@resource-service/framework/exact-json';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
-import type { Column, ColumnType } from './resources.js';
+import type { Column, ColumnType } from '../resources.js';
 
 /* CSV (RFC 4180) with a header line. As in PostgreSQL's COPY, an empty field without quotes is absent, and "" is the
    empty text. */

@@ -4,10 +4,10 @@ import type { DataSource } from 'typeorm';
 import { StartupError } from '@resource-service/framework/command';
 import type { Identity } from '@resource-service/framework/identity';
 import type { Lifetime, TokenDetails } from '@resource-service/framework/tokens';
-import { CommandError, EXIT, usageError } from './command-error.js';
+import { CommandError, EXIT, usageError } from '../command-error.js';
 import { duration, lifetime, MAX_GRACE, tokenName } from './durations.js';
-import type { Service } from './service.js';
-import type { Terminal } from './terminal.js';
+import type { Service } from '../service.js';
+import type { Terminal } from '../terminal.js';
 import { tokenTable } from './token-table.js';
 
 const ENVIRONMENT = `

@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
-import { isRequirableScope } from '../config/variable-parsers.js';
-import type { Scope } from './principal.js';
+import { isRequirableScope } from '../../config/variable-parsers.js';
+import type { Scope } from '../principal.js';
 
 export const REQUIRED_SCOPE = Reflector.createDecorator<Scope>();
 
