@@ -55,7 +55,7 @@ export async function findObstacles(
   }
 }
 
-/** The sentence, with its reason, if the functions of a table of records are older than those of `addIncarnations`. */
+/** What to log if a table of records has functions of a release before `addIncarnations`; `undefined`: nothing. */
 export async function incarnationsWarning(
   statements: Statements,
   changes: string,

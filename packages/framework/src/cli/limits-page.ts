@@ -61,7 +61,7 @@ const queue = error(ERRORS.overloaded);
 const unlessSet = (name: 'KEEP_ALIVE_TIMEOUT' | 'BODY_LIMIT' | 'DATABASE_POOL_MAX', unit = '') =>
   `${VARIABLES[name].fallback}${unit} unless \`${name}\` is set`;
 
-/** The limits and timeouts of a service, except those of packages that extend the framework, from the constants that enforce them. */
+/** The limits and timeouts of the framework, from the constants that enforce them. Packages that extend it document their own. */
 export function limitsPage(): string {
   return `# Limits
 

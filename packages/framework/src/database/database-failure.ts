@@ -94,7 +94,7 @@ export function isOutage(error: unknown): error is Error {
   return error instanceof Error && !BUGS.some((type) => error instanceof type);
 }
 
-/** The data of a standby may be behind those of the primary, so queries must not read it. */
+/** A standby may lack the newest data of the primary, so queries must not read it. */
 export class StandbyError extends Error {
   constructor() {
     super('the server is a standby');
