@@ -66,13 +66,14 @@ export class Replica {
       MANAGEMENT_PORT: String(this.managementPort),
     };
     this.current = this.workspace.start(environment, options);
-    await vi.waitFor(
-      async () => {
-        const { ok } = await fetch(`${this.managementUrl}/health/ready`);
-        if (!ok) throw new Error(`the service is not ready\n${this.service.stderr}`);
-      },
-      { timeout, interval: 20 },
-    );
+    const { service } = this;
+    const ready = async () => {
+      if (!service.running) return;
+      const { ok } = await fetch(`${this.managementUrl}/health/ready`);
+      if (!ok) throw new Error(`the service is not ready\n${service.stderr}`);
+    };
+    await vi.waitFor(ready, { timeout, interval: 20 });
+    if (!service.running) throw new Error(`the service has ended\n${service.stderr}`);
   }
 
   /** Sends a request with the token of the clients. A body that is no text is sent as JSON. */
