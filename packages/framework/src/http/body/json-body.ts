@@ -3,7 +3,6 @@ import type { Request, Response } from 'express';
 import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { chunksOf } from './body-chunks.js';
 import type { BodyLimits } from './body-limits.js';
 import { splitLines } from './body-lines.js';
@@ -176,7 +175,11 @@ function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   else if (isUtf8(type, accepted)) return;
   else found = `Content-Type ${quote(type)}`;
   const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
-  throw new UnsupportedMediaTypeError(message, accepted, method);
+  // RFC 5789, section 3.1; Linked Data Platform, section 7.1; RFC 9110, section 12.5.1.
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
+  throw new ServiceException(ERRORS.unsupportedMediaType, message, {
+    headers: { [name]: accepted.join(', ') },
+  });
 }
 
 function isUtf8(contentType: string, accepted: MediaTypes): boolean {
