@@ -23,7 +23,7 @@ import { defineErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
+import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { ResourceModule } from '../../src/resources/resource.module.js';
 import { FrameworkModule } from '../../src/app/framework.module.js';

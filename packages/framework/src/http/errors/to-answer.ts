@@ -85,7 +85,6 @@ function isStatus(status: unknown): boolean {
  */
 const READER_ERROR = /^(?:charset|encoding|entity|parameters|querystring|request)\.\w/;
 
-/** By status. */
 const READER_KINDS: ReadonlyMap<unknown, ErrorKind> = new Map([
   [400, ERRORS.badRequest],
   [403, kindOfStatus(403)],
