@@ -1,5 +1,5 @@
 import { ERRORS } from '../../errors/common-errors.js';
-import { RefusedStatementError, RowLockedError } from '../database-failure.js';
+import { RejectedStatementError, RowLockedError } from '../database-error.js';
 import { DATABASE_LIMITS } from '../limits.js';
 
 /**
@@ -17,7 +17,7 @@ export function rowWait(parameter: string): string {
  * @param took in milliseconds
  */
 export function isRowLocked(error: unknown, took: number): boolean {
-  const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;
+  const isLocked = error instanceof RejectedStatementError && error.kind === ERRORS.rowLocked;
   return isLocked && took < DATABASE_LIMITS.lock;
 }
 

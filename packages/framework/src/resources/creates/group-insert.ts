@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from 'pg';
-import { RowLockedError } from '../../database/database-failure.js';
+import { RowLockedError } from '../../database/database-error.js';
 import { isRowLocked } from '../../database/lock-waits/row-wait.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
