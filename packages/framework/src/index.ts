@@ -64,6 +64,7 @@ export {
   INT64_COLUMN,
   INT64_SCHEMA,
   Int64Field,
+  Int64Parameter,
   Int64Pipe,
   int64ParameterRule,
   IsInt64,
@@ -71,10 +72,9 @@ export {
 } from './resources/properties/int64.js';
 export { IntegerField } from './resources/properties/integer.js';
 export { ExportOf, ListOf } from './resources/reads/list-of.js';
-export { IfPresent } from './resources/properties/if-present.js';
+export { IfPresent } from './resources/properties/property.js';
 export {
   AreFiltersShort,
-  Int64Parameter,
   Limit,
   ListParameters,
   TextParameter,

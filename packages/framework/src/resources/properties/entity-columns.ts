@@ -72,7 +72,7 @@ export class EntityColumns {
     this.all = columns.map((column) => entityColumn(dataSource, column));
     this.names = this.all.map(({ name }) => name).join(', ');
     this.key = this.column(key);
-    this.keyType = KEY_TYPES[this.key.type]!;
+    this.keyType = KEY_TYPES[this.key.type as 'bigint' | 'uuid'];
     this.isGenerated = primary.isGenerated || primary.default !== undefined;
     this.given = this.all.filter(
       (column, at) => isGiven(columns[at]!) && !(column === this.key && this.isGenerated),
