@@ -7,7 +7,7 @@ import type { Identity } from '../../config/identity.js';
 import { constant } from '../../config/secret-file.js';
 import { connect, STARTUP_LIMITS } from '../../database/connect.js';
 import { UnreadableTimeError } from '../../database/connections/value-types.js';
-import { isOutage } from '../../database/database-failure.js';
+import { isOutage } from '../../database/database-error.js';
 import { dataSourceOf, dataSourceOptions } from '../../database/data-source.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';

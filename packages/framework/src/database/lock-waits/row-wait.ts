@@ -1,5 +1,5 @@
 import { ERRORS } from '../../errors/common-errors.js';
-import { RefusedStatementError, RowLockedError } from '../database-failure.js';
+import { RejectedStatementError, RowLockedError } from '../database-error.js';
 import { DATABASE_LIMITS } from '../limits.js';
 
 /**
@@ -25,7 +25,7 @@ export async function withRowWait<Result>(
   try {
     return await run(milliseconds === undefined ? null : String(milliseconds));
   } catch (error) {
-    const isLocked = error instanceof RefusedStatementError && error.kind === ERRORS.rowLocked;
+    const isLocked = error instanceof RejectedStatementError && error.kind === ERRORS.rowLocked;
     // Otherwise, it has waited for a table.
     const isSoon = milliseconds === undefined || performance.now() - start < DATABASE_LIMITS.lock;
     throw isLocked && isSoon ? new RowLockedError() : error;

@@ -4,7 +4,7 @@ import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
 import { STORED_TYPES } from '../../database/connections/stored-types.js';
-import { stateOf } from '../../database/database-failure.js';
+import { stateOf } from '../../database/database-error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { Page } from '../../http/answers/page.js';

@@ -3,10 +3,10 @@ import { databaseServers } from '../../config/database-url.js';
 import { POLL_INTERVAL } from '../../config/secret-file.js';
 import type { Secret } from '../../config/secret-file.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { isLoginRefused } from '../database-failure.js';
+import { isLoginRejected } from '../database-error.js';
 import { hostOf } from './find-primary.js';
 import type { PoolClientConfig } from './pool-client.js';
-import { Servers } from './servers.js';
+import { Cluster } from './cluster.js';
 
 /** TypeORM copies these parts of the URL at the start. The driver would use one that a later URL lacks. */
 const PARTS_OF_URL = {
@@ -19,7 +19,7 @@ const PARTS_OF_URL = {
 
 interface Login {
   readonly url: string;
-  readonly servers: Servers;
+  readonly cluster: Cluster;
 }
 
 /**
@@ -29,7 +29,7 @@ interface Login {
  *
  * A function as `password` of pg could neither go back to the former one, nor change user and hosts.
  */
-export class Logins {
+export class ConnectionTarget {
   private current: Login;
   private former: Login | undefined;
   private poll: NodeJS.Timeout | undefined;
@@ -46,12 +46,12 @@ export class Logins {
   ) {
     const { value: url } = source;
     const servers = databaseServers(url);
-    this.current = { url, servers: Servers.of(servers, logger) };
+    this.current = { url, cluster: Cluster.of(servers, logger) };
     Object.assign(config, PARTS_OF_URL, { connectionString: servers.urls[0] });
   }
 
-  get servers(): Servers {
-    return this.current.servers;
+  get cluster(): Cluster {
+    return this.current.cluster;
   }
 
   follow(): void {
@@ -71,13 +71,13 @@ export class Logins {
   async findPrimary(signal: AbortSignal): Promise<boolean> {
     const { config, current } = this;
     try {
-      const url = await current.servers.findPrimary(config, signal);
+      const url = await current.cluster.findPrimary(config, signal);
       const { connectionString: last = url } = config;
       if (url === last || signal.aborted || current !== this.current) return false;
       config.connectionString = url;
       return hostOf(url) !== hostOf(last);
     } catch (error) {
-      if (!isLoginRefused(error)) throw error;
+      if (!isLoginRejected(error)) throw error;
       this.source.refresh();
       const isOther = (await this.tryLogin(this.next)) || (await this.tryLogin(this.former));
       if (!isOther) throw error;
@@ -100,7 +100,7 @@ export class Logins {
   private get next(): Login | undefined {
     const { value: url } = this.source;
     if (url === this.current.url) return undefined;
-    return { url, servers: this.servers.replacedBy(databaseServers(url)) };
+    return { url, cluster: this.cluster.replacedBy(databaseServers(url)) };
   }
 
   private async takeUpNext(): Promise<void> {
@@ -112,7 +112,7 @@ export class Logins {
     if (login === undefined) return false;
     try {
       const signal = AbortSignal.timeout(this.config.limits.connection);
-      this.use(login, await login.servers.findPrimary(this.config, signal));
+      this.use(login, await login.cluster.findPrimary(this.config, signal));
       return true;
     } catch (error) {
       this.report(login, error);

@@ -6,19 +6,19 @@ import type { PoolClientConfig, StatementRunner } from './pool-client.js';
 import { Timelines } from './timelines.js';
 
 /** The servers of a `DATABASE_URL`, of which one is the primary. */
-export class Servers {
+export class Cluster {
   private constructor(
     private readonly servers: DatabaseServers,
     private readonly timelines: Timelines,
   ) {}
 
-  static of(servers: DatabaseServers, logger: Logger): Servers {
-    return new Servers(servers, new Timelines(logger));
+  static of(servers: DatabaseServers, logger: Logger): Cluster {
+    return new Cluster(servers, new Timelines(logger));
   }
 
   /** They may belong to one cluster with the former servers, so its timelines stay known. */
-  replacedBy(servers: DatabaseServers): Servers {
-    return new Servers(servers, this.timelines);
+  replacedBy(servers: DatabaseServers): Cluster {
+    return new Cluster(servers, this.timelines);
   }
 
   get areSeveral(): boolean {
