@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { rowWait, withRowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
