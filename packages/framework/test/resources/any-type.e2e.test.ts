@@ -228,7 +228,7 @@ class SamplesController {
     @Body() sample: SamplePatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<SampleDto>> {
-    const changed = await samples.updates.patch(id, sample, precondition);
+    const changed = await samples.updates.patch(id, sample, { precondition });
     return new Representation(samples.represent(changed));
   }
 }
