@@ -5,7 +5,6 @@ import type { DestinationStream, Level, Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { textLines } from './text-lines.js';
 
-/** Injection token of the pino logger. */
 export const LOGGER = Symbol('LOGGER');
 
 /** @param format default: text if standard output is a terminal, otherwise JSON */

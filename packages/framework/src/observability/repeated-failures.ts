@@ -15,10 +15,7 @@ export class RepeatedFailures {
   /** Evicts the kind that was logged longest ago, because `peek` does not count as a use. */
   private readonly kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
-  /**
-   * @param where such as a route
-   * @returns how many of this kind were not logged since the last one; `undefined` if this one should not be logged
-   */
+  /** @returns how many of this kind were not logged since the last one; `undefined` if this one should not be logged */
   note(error: unknown, where: string): number | undefined {
     const kind = `${where} ${kindOf(error)}`;
     const known = this.kinds.peek(kind);

@@ -7,7 +7,6 @@ import type { Method } from './operations.js';
 const PRECISION =
   "JSON parsers that read numbers as doubles, such as JavaScript's `JSON.parse`, round";
 
-/** The introduction of a document, from its operations. */
 export function descriptionOf(document: OpenAPIObject, summary: string): string {
   const methods = methodsOf(document);
   const isPublic = methods.some(({ operation }) => operation['x-required-scope'] === undefined);

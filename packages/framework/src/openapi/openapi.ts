@@ -62,7 +62,6 @@ export function openApiText(
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
-/** Adds the numbers of all errors to the schema of the Error. */
 function listErrors({ components }: OpenAPIObject): void {
   const schema = components?.schemas?.['Error'] as SchemaObject | undefined;
   const number = schema?.properties?.['error'] as SchemaObject;

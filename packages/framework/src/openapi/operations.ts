@@ -41,7 +41,7 @@ const VERBS = {
 
 const LIST = new Intl.ListFormat('en-GB');
 
-/** The names of the resources, in the order of the modules. */
+/** In the order of the modules. */
 export function tagsOf(document: OpenAPIObject): TagObject[] {
   const methods = new Map<string, Set<string>>();
   for (const { method, path, operation } of methodsOf(document)) {

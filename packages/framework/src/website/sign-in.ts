@@ -11,10 +11,7 @@ export interface SignInPage {
   readonly tokenOrigin: string | undefined;
 }
 
-/**
- * @param render called without a provider if nobody can sign in
- * @returns a function that makes the page with the current metadata of the issuer
- */
+/** @param render called without a provider if nobody can sign in */
 export function signInPage(
   issuer: string,
   render: (provider?: Provider) => string,

@@ -22,9 +22,6 @@ export class AnswerMemory {
 
   /**
    * Makes room for a long response before it is written, if need be by closing connections of clients that did not read in time.
-   *
-   * @param part as in {@link hold}
-   * @throws ServiceException `too-many-answers`
    */
   requireRoom(bytes: number, part?: object): void {
     if (part !== undefined && this.held.has(part)) return;
@@ -35,8 +32,8 @@ export class AnswerMemory {
   /**
    * Counts written bytes until they have left or the response closes. If there is no room, the client loses the connection
    * unless the kernel takes them at once.
+   * What several responses share counts once.
    *
-   * @param part what several responses share, which counts once
    * @returns releases them earlier
    */
   hold(response: ServerResponse, bytes: number, part: object = {}): () => void {

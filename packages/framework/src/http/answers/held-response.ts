@@ -13,7 +13,6 @@ export const LONG = 16 * 1024;
 /**
  * To be called before the header fields of a response are written.
  *
- * @param bytes at least as many as there are characters
  * @param part the buffer of bytes that several responses send
  * @throws ServiceException `too-many-answers` if it is long and there is no room
  */

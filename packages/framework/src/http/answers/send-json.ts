@@ -7,10 +7,7 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
   sendJsonText(response, status, stringifyExactJson(value));
 }
 
-/**
- * @param fields further header fields: names and values in turn
- * @throws ServiceException `too-many-answers`
- */
+/** @param fields further header fields: names and values in turn */
 export function sendJsonText(
   response: ServerResponse,
   status: number,

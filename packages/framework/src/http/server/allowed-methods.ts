@@ -15,7 +15,6 @@ export function answerOptions(request: Request, response: Response, next: NextFu
   response.status(204).end();
 }
 
-/** The error of a request that no route matches: 404 or 405. */
 export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
   return allowed.length === 0 ? new ServiceException(ERRORS.noSuchPath) : methodNotAllowed(allowed);
@@ -53,7 +52,6 @@ function routesOf(app: Express): readonly RoutedLayer[] {
   return routed as unknown as readonly RoutedLayer[];
 }
 
-/** The methods of all routes that match the path of the request; of all routes for `*`. */
 function allowedMethods(request: Request): readonly string[] {
   // `request.path` lacks the base path if a router is mounted below it.
   const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';

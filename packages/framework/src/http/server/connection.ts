@@ -95,7 +95,6 @@ export class Connection {
     else this.end(new ServiceException(ERRORS.badRequest, 'the request target is not a URL'));
   }
 
-  /** Reads no more requests, and sends the error after the pending responses. */
   reject(error: ServiceException): void {
     // Later bytes may fail to parse as well.
     if (this.isRejected || this.socket.destroyed) return;
@@ -136,11 +135,7 @@ export class Connection {
     if ((isIdle || unsent > 0) && now - this.movedAt > timeout) cutOff(this.socket);
   }
 
-  /**
-   * Ends the connection with an error that has no response object.
-   *
-   * @param previous the last complete request
-   */
+  /** @param previous the last complete request */
   private end(error: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
       const answer = toAnswer(error);
@@ -172,7 +167,6 @@ function rawResponse(
   ].join('\r\n');
 }
 
-/** About the memory of a request. */
 function bytesOf({ url, rawHeaders }: Request): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }
