@@ -1,4 +1,5 @@
-import { ERRORS, Page, ServiceException } from '@resource-service/framework/extension';
+import { ERRORS, ServiceException } from '@resource-service/framework';
+import { Page } from '@resource-service/framework/extension';
 import type { Key, PageParameters } from '@resource-service/framework/extension';
 import { ChangePages } from './change-pages.js';
 import type { ChangePagesOptions, ChangeQuery } from './change-pages.js';

@@ -1,5 +1,6 @@
 import { escapeIdentifier } from 'pg';
-import type { EntityColumns, Semaphore, Statements } from '@resource-service/framework/extension';
+import type { Statements } from '@resource-service/framework';
+import type { EntityColumns, Semaphore } from '@resource-service/framework/extension';
 
 export interface NearestRecordsOptions {
   /** Known when the database is connected. */

@@ -4,7 +4,7 @@ import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
-import { partsOf } from './catalogs.js';
+import { narrowSequencesOf, partsOf } from './catalogs.js';
 import type { TablePart } from './catalogs.js';
 import { merged } from './merged-entities.js';
 
@@ -19,11 +19,10 @@ interface Named {
   readonly name?: string | undefined;
 }
 
+const INTEGERS = ['smallint', 'integer', 'bigint'];
+
 /** Types between which PostgreSQL casts by itself, both ways. It rejects a value that does not fit. */
-const WITH_CASTS = [
-  ['text', 'character varying'],
-  ['smallint', 'integer', 'bigint'],
-];
+const WITH_CASTS = [['text', 'character varying'], INTEGERS];
 
 /** The names that TypeORM gives, with a hash. */
 const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
@@ -73,6 +72,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       await this.readUuidDefaults(table);
       await this.leaveUnread(table, metadata);
       this.leaveUndeclared(table, metadata);
+      await this.widenSequences(table);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
   }
@@ -85,13 +85,10 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     await super.renameColumns();
     for (const metadata of this.entityToSyncMetadatas) {
       const table = this.tableOf(metadata);
-      for (const column of table?.columns ?? []) {
+      if (table === undefined) continue;
+      for (const column of table.columns) {
         const declared = metadata.columns.find(({ databaseName }) => databaseName === column.name);
-        if (
-          table !== undefined &&
-          declared !== undefined &&
-          !names.get(table.name)?.has(column.name)
-        ) {
+        if (declared !== undefined && !names.get(table.name)?.has(column.name)) {
           this.leaveOpen(table, column, declared);
         }
       }
@@ -198,6 +195,17 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     upQueries.push(statement());
   }
 
+  /** Otherwise, ids would end where those of the former type of their column did. */
+  private async widenSequences(table: Table): Promise<void> {
+    const { upQueries, downQueries } = this.queryRunner.getMemorySql();
+    for (const { column, name, type } of await narrowSequencesOf(this.queryRunner, quoted(table))) {
+      const wanted = table.columns.find((each) => each.name === column)?.type ?? type;
+      if (INTEGERS.indexOf(wanted) <= INTEGERS.indexOf(type)) continue;
+      upQueries.push(new Query(`ALTER SEQUENCE ${name} AS ${wanted}`));
+      downQueries.push(new Query(`ALTER SEQUENCE ${name} AS ${type}`));
+    }
+  }
+
   /** What the entity leaves open stays as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
@@ -264,9 +272,8 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   if (row?.exists !== true) {
     const isRead = (text: unknown) =>
       String(text).startsWith('SELECT') && String(text).includes(`"${table}"`);
-    const none = [] as unknown as never;
     runner.query = (...parts: unknown[]) =>
-      isRead(parts[0]) ? Promise.resolve(none) : query(...parts);
+      isRead(parts[0]) ? Promise.resolve([] as never) : query(...parts);
   }
   return runner;
 }
