@@ -1,4 +1,4 @@
-import { secureUrl } from '../config/variable-parsers.js';
+import { secureUrl } from '../config/variable-types.js';
 import { fetchDocument } from './fetch-document.js';
 
 /** The discovery document of an issuer (OpenID Connect Discovery 1.0, section 3). Only the issuer is checked. */

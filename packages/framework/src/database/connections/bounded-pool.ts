@@ -162,7 +162,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       return;
     }
     // Later, only outages make the pool look for the primary.
-    if (!this.isServing && this.connections.size === 0 && this.target.cluster.areSeveral) {
+    if (!this.isServing && this.connections.size === 0 && this.target.cluster.hasSeveralHosts) {
       callbackify(() => this.probe(new AbortController().signal))((error) => {
         if (error) callback(error, undefined, () => {});
         else this.checkOut(callback);
@@ -273,7 +273,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const isGone = isDisconnection(error) || this.connections.size === 0;
     if (!isGone) this.rejected.noteError(operation, error);
     // Another host can be the primary now.
-    const hasMoved = isReadOnly(error) && this.target.cluster.areSeveral;
+    const hasMoved = isReadOnly(error) && this.target.cluster.hasSeveralHosts;
     if (isGone || hasMoved) this.breaker.suspect(error, isTimeout);
   }
 

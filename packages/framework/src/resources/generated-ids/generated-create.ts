@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { EntityManager } from 'typeorm';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { beforeRowWait, rowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';

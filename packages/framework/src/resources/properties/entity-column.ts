@@ -1,6 +1,6 @@
 import type { DataSource, Driver, TableColumn } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
-import { OwnText } from '../../database/connections/stored-types.js';
+import { OwnText } from '../../database/connections/value-types.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { INT64_COLUMN } from './int64.js';
 import { requireStorable } from './storable.js';

@@ -3,7 +3,7 @@ import { Batcher } from '../../database/batcher.js';
 import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { stateOf } from '../../database/database-error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';

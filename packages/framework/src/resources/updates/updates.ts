@@ -7,7 +7,7 @@ import type {
   UpdateQueryBuilder,
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { beforeRowWait, rowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
