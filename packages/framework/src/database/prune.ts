@@ -11,7 +11,10 @@ const INTERVALS = { round: 60_000, step: 100 } as const;
 
 const MAX_ROWS = 2_000;
 
-const REPORTED: readonly ErrorKind[] = [ERRORS.databaseUnavailable, ERRORS.poolExhausted];
+const REPORTED: ReadonlySet<ErrorKind> = new Set([
+  ERRORS.databaseUnavailable,
+  ERRORS.poolExhausted,
+]);
 
 interface Pruned {
   readonly table: string;
@@ -72,5 +75,5 @@ export async function pruneInSteps(
 
 /** The pool reports outages and overload, but not statements that PostgreSQL ends, such as because of a lock. */
 function isReported(error: unknown): boolean {
-  return error instanceof ServiceException && REPORTED.includes(error.kind);
+  return error instanceof ServiceException && REPORTED.has(error.kind);
 }
