@@ -4,12 +4,12 @@ import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../packages/framework/src/database/connect.js';
-import { grantStatements } from '../../packages/framework/src/database/migrations/grants.js';
 import {
   applyMigrations,
   awaitMigrations,
 } from '../../packages/framework/src/database/migrations/migrate.js';
 import { scramVerifier } from '../../packages/framework/src/database/migrations/scram-verifier.js';
+import { grantStatements } from '../../packages/framework/src/database/migrations/service-role.js';
 import type { ServiceAccess } from '../../packages/framework/src/database/migrations/service-role.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { createDataSource, SCHEMA } from '../support/data-source.js';
@@ -203,17 +203,19 @@ describe('a service that waits for the migrations', () => {
 
 it('writes statements in which every name is quoted', () => {
   expect(
-    grantStatements({
-      role: 'a"b',
-      database: 'Plants 1',
-      schema: 'public',
-      tables: [
+    grantStatements(
+      'a"b',
+      {
+        database: 'Plants 1',
+        schema: 'public',
+        functions: ['move_orders()'],
+        sequences: ['shop.orders_id_seq'],
+      },
+      [
         { path: '"list"', schema: undefined, privileges: ['SELECT'] },
         { path: '"shop"."orders"', schema: 'shop', privileges: ['SELECT', 'INSERT'] },
       ],
-      functions: ['move_orders()'],
-      sequences: ['shop.orders_id_seq'],
-    }),
+    ),
   ).toEqual([
     'GRANT CONNECT ON DATABASE "Plants 1" TO "a""b"',
     'GRANT USAGE ON SCHEMA "public" TO "a""b"',

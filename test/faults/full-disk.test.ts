@@ -66,7 +66,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
   const told = service.log.filter(({ level }) => Number(level) > 30);
   expect(told).toEqual([
     expect.objectContaining({
-      msg: 'the database refuses INSERT',
+      msg: 'the database rejects INSERT',
       reason: expect.stringContaining('No space left on device'),
     }),
   ]);

@@ -8,7 +8,7 @@ import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
 import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
 import type { PoolClient } from '../../packages/framework/src/database/connections/pool-client.js';
-import { RolledBackError } from '../../packages/framework/src/database/database-failure.js';
+import { RolledBackError } from '../../packages/framework/src/database/database-error.js';
 import { Statements } from '../../packages/framework/src/database/statements.js';
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
 import { Plant } from '../../src/plants/plant.entity.js';

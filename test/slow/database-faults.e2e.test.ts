@@ -14,7 +14,7 @@ import {
   vi,
 } from 'vitest';
 import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
-import { isOutage } from '../../packages/framework/src/database/database-failure.js';
+import { isOutage } from '../../packages/framework/src/database/database-error.js';
 import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
@@ -384,7 +384,7 @@ describe('a database that refuses some rows', () => {
     expect(reports()).toEqual([
       expect.objectContaining({
         level: 50,
-        msg: 'the database refuses INSERT',
+        msg: 'the database rejects INSERT',
         reason: 'could not establish connection',
       }),
     ]);
@@ -411,12 +411,12 @@ describe('a database that refuses some rows', () => {
       Array.from({ length: 100 }, (_, id) => service.post({ id: 1_000 + id, name: 'a' })),
     );
     for (const answer of answers) expectUnavailable(answer);
-    const refused = (await groups()) - before;
-    expect(refused).toBeLessThan(100);
+    const rejected = (await groups()) - before;
+    expect(rejected).toBeLessThan(100);
     expect(reports().slice(reported)).toEqual([
       expect.objectContaining({
         level: 50,
-        msg: 'the database refuses INSERT',
+        msg: 'the database rejects INSERT',
         reason: 'permission denied for table plants',
       }),
     ]);
@@ -424,7 +424,7 @@ describe('a database that refuses some rows', () => {
     await vi.waitFor(async () => {
       expect((await service.post({ id: 1, name: 'a' })).status).toBe(200);
       expect(service.log).toContainEqual(
-        expect.objectContaining({ msg: 'the database accepts INSERT again', refused }),
+        expect.objectContaining({ msg: 'the database accepts INSERT again', rejected }),
       );
     }, PATIENCE);
     expect(reports()).toHaveLength(reported + 1);

@@ -133,7 +133,7 @@ describe('a database that is read-only', () => {
     }
     const reports = service.log.filter(({ level }) => Number(level) > 30);
     expect(reports.filter(({ msg }) => String(msg).includes('refuses'))).toEqual([
-      expect.objectContaining({ msg: 'the database refuses writes' }),
+      expect.objectContaining({ msg: 'the database rejects writes' }),
     ]);
     expect(answers.get(503)).toBeGreaterThan(0);
     // Reads go on.
@@ -210,7 +210,7 @@ describe('a server that allows fewer connections than the pool may have', () => 
     const services = await startReplicas(count);
     try {
       expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
-      expect(services.flatMap(messages)).toContain('the database refuses new connections');
+      expect(services.flatMap(messages)).toContain('the database rejects new connections');
       // The log names no role.
       expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
     } finally {

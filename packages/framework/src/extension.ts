@@ -7,7 +7,7 @@ export * from './index.js';
 export { requirePrincipal } from './auth/require-principal.js';
 export type { Scope } from './auth/principal.js';
 export type { Bulkheads } from './database/bulkheads.js';
-export { isOutage, stateOf } from './database/database-failure.js';
+export { isOutage, stateOf } from './database/database-error.js';
 export { Semaphore } from './database/semaphore.js';
 export { prepared } from './database/statements.js';
 export type { Statement } from './database/statements.js';

@@ -18,7 +18,7 @@ import { Feed } from '../feed/feed.js';
 import { Followers } from '../feed/followers.js';
 import { sharedBy } from '../shared.js';
 import { ChangeStatements } from './change-statements.js';
-import { findObstacles, incarnationsWarning } from './obstacles.js';
+import { findObstacles, warnOfOldFunctions } from './obstacles.js';
 
 /** Between two attempts to begin, in milliseconds. */
 const RETRY = 1_000;
@@ -53,7 +53,7 @@ export class Recorder implements ChangeRecorder<Feed> {
     const { followerSlots: slots, followerReads: reads } = shared;
     const followers = new Followers({ reader, slots, reads, shutdown, logger });
     if (this.isWanted !== false) shared.observe(resource, followers);
-    this.changes = new Feed(reader, followers);
+    this.changes = new Feed(reader, followers, bulkheads.lists);
   }
 
   /** @throws ServiceException `database-unavailable` if the records could not be begun: a change could have none */
@@ -133,8 +133,7 @@ export class Recorder implements ChangeRecorder<Feed> {
         reasons.map((reason) => `changes of ${table} cannot be recorded: ${reason}`).join('\n'),
       );
     }
-    const warning = await incarnationsWarning(statements, records().tableName, table);
-    if (warning !== undefined) logger.warn(...warning);
+    await warnOfOldFunctions(statements, records().tableName, table, logger);
     return new ChangeStatements(columns(), records());
   }
 

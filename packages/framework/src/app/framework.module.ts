@@ -20,13 +20,7 @@ export class FrameworkModule {
     return {
       module: FrameworkModule,
       identity,
-      imports: [
-        ConfigModule.forRoot(),
-        ObservabilityModule,
-        DatabaseModule,
-        AuthModule,
-        ResourcesModule,
-      ],
+      imports: [ConfigModule, ObservabilityModule, DatabaseModule, AuthModule, ResourcesModule],
       providers: [ManagementServer],
       // For the AuthGuard that the application provides.
       exports: [AuthModule],

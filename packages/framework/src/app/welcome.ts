@@ -13,7 +13,7 @@ export function welcome(config: Config, address: AddressInfo): string {
   const { summary, path, body } = identity.firstRequest;
   const base = localAddress(http, address);
   const token = isPublicToken(config) ? auth.token : undefined;
-  const file = secretFiles.AUTH_TOKEN?.['AUTH_TOKEN_FILE'];
+  const file = secretFiles['AUTH_TOKEN'];
   const [place, shown] =
     file === undefined
       ? ['the value of AUTH_TOKEN', '$AUTH_TOKEN']

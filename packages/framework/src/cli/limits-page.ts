@@ -12,7 +12,7 @@ import { STARTUP_LIMITS } from '../database/connect.js';
 import { MAX_WAITING as MAX_WAITING_FOR_POOL } from '../database/connections/bounded-pool.js';
 import { PROBE_INTERVAL, PROBE_OVERLAP } from '../database/connections/circuit-breaker.js';
 import { WAIT_FOR_OTHERS } from '../database/connections/find-primary.js';
-import { MAX_HALVING } from '../database/halving.js';
+import { MAX_BISECTION } from '../database/bisection.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import { LAST_BEGINS, MAX_ATTEMPTS } from '../database/repeat-after-conflict.js';
 import { MAX_WAITING as MAX_WAITING_FOR_SLOT } from '../database/semaphore.js';
@@ -113,7 +113,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | group of creates | ${MAX_GROUP.rows} rows, ${number(MAX_GROUP.characters)} characters | the next group |
-| halving a group that the database may refuse for some rows | ${MAX_HALVING.statements} statements, ${MAX_HALVING.failuresInARow} errors in a row, ${time(DATABASE_LIMITS.halving)} | the error of the group |
+| bisection of a group that the database may reject for some rows | ${MAX_BISECTION.statements} statements, ${MAX_BISECTION.errorsInARow} errors in a row, ${time(DATABASE_LIMITS.bisection)} | the error of the group |
 | a create, look-up or shared page with all its waits, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |
 | statement, enforced by PostgreSQL; by the service | ${time(DATABASE_LIMITS.statement)}; ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)}, or ${error(ERRORS.searchTooSlow)} for a search |

@@ -1,5 +1,4 @@
-import { Module } from '@nestjs/common';
-import type { DynamicModule } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { StartupError } from '../errors/startup.error.js';
 import type { ServiceConfig } from './config.js';
 
@@ -8,17 +7,18 @@ export const CONFIG = Symbol('CONFIG');
 /** The configuration that the process has read already. */
 export const GIVEN_CONFIG = Symbol('GIVEN_CONFIG');
 
-@Module({})
-export class ConfigModule {
-  static forRoot(): DynamicModule {
-    const config = {
+@Global()
+@Module({
+  providers: [
+    {
       provide: CONFIG,
       inject: [{ token: GIVEN_CONFIG, optional: true }],
       useFactory: given,
-    };
-    return { module: ConfigModule, global: true, providers: [config], exports: [CONFIG] };
-  }
-}
+    },
+  ],
+  exports: [CONFIG],
+})
+export class ConfigModule {}
 
 /** Another start would lack the server, the limits and the shutdown of a service. */
 function given(config?: ServiceConfig): ServiceConfig {

@@ -2,12 +2,12 @@ import { isIPv6 } from 'node:net';
 import { StartupError } from '../errors/startup.error.js';
 import { libpqMistakes } from './database-url.js';
 import type { Identity } from './identity.js';
-import { readVariable, SECRET_NAMES } from './read-variable.js';
-import type { SecretFiles, SecretName, Variable } from './read-variable.js';
+import { readVariables } from './read-variable.js';
+import type { Values } from './read-variable.js';
 import { telemetryMistakes } from './telemetry-variables.js';
+import { isLoopback } from './variable-types.js';
 import { VARIABLES } from './variables.js';
-import type { Values, VariableName } from './variables.js';
-import { isLoopback } from './variable-parsers.js';
+import type { SecretName, VariableName } from './variables.js';
 
 /** Read once, at start, and frozen. */
 export type Config = ReturnType<typeof readConfig> & {
@@ -35,7 +35,7 @@ export function isPublicToken({ identity, auth }: Config): boolean {
 
 /** @throws StartupError with one line for each mistake. No line contains a value, which may be a secret */
 export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
-  const { values, mistakes } = readVariables(environment);
+  const { values, files, mistakes } = readVariables(VARIABLES, environment);
   mistakes.push(
     ...contradictions(identity, environment, values),
     ...libpqMistakes(values.DATABASE_URL, environment),
@@ -44,7 +44,7 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
 
   // Without mistakes, every value has its type.
-  const value = values as Values;
+  const value = values as Values<typeof VARIABLES>;
   const { AUTH_JWT_ISSUER: issuer, AUTH_JWT_AUDIENCE: audience } = value;
   return deepFreeze({
     identity,
@@ -57,7 +57,7 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
       basePath: value.PUBLIC_BASE_URL?.pathname.replace(/\/$/, '') ?? '',
       /** Of a request, in bytes. */
       bodyLimit: value.BODY_LIMIT,
-      corsOrigins: value.CORS_ORIGINS,
+      corsOrigins: value.CORS_ORIGINS ?? [],
       /** Between two requests of a connection, in milliseconds. */
       keepAlive: value.KEEP_ALIVE_TIMEOUT * 1_000,
       docsEnabled: value.DOCS_ENABLED,
@@ -91,8 +91,8 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
               docsClientId: value.DOCS_OAUTH_CLIENT_ID,
             } as const),
     },
-    /** Read again while the service runs. The values above are from the start. */
-    secretFiles: secretFiles(value),
+    /** By name of the variable. Read again while the service runs. The values above are from the start. */
+    secretFiles: files,
     /** Requests per minute. 0: no limit. */
     rateLimits: { perPrincipal: value.RATE_LIMIT },
     changes: {
@@ -109,30 +109,22 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
   } as const);
 }
 
-const COMMAND_VARIABLES: readonly VariableName[] = [
-  'DATABASE_URL',
-  'DATABASE_URL_FILE',
-  'DATABASE_SERVICE_ROLE',
-  'DATABASE_SERVICE_PASSWORD',
-  'DATABASE_SERVICE_PASSWORD_FILE',
-  'AUTH_ISSUED_TOKENS',
-  'LOG_FORMAT',
-];
-
 /**
  * For commands that do not start the service.
  *
  * @throws StartupError
  */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
-  const { values, mistakes } = readVariables(
-    Object.fromEntries(COMMAND_VARIABLES.map((name) => [name, environment[name]])),
-  );
+  const { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } = VARIABLES;
+  const { AUTH_ISSUED_TOKENS, LOG_FORMAT } = VARIABLES;
+  const database = { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD };
+  const table = { ...database, AUTH_ISSUED_TOKENS, LOG_FORMAT };
+  const { values, files, mistakes } = readVariables(table, environment);
   mistakes.push(...libpqMistakes(values.DATABASE_URL, environment));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
-    secretFiles: secretFiles(values),
+    secretFiles: files,
     serviceRole: serviceRole(values),
     issuedTokens: values.AUTH_ISSUED_TOKENS,
   };
@@ -142,32 +134,12 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
 function serviceRole({
   DATABASE_SERVICE_ROLE: name,
   DATABASE_SERVICE_PASSWORD: password,
-}: Partial<Values>) {
+}: Partial<Values<typeof VARIABLES>>) {
   return name === undefined ? undefined : ({ name, password } as const);
 }
 
 export function withDatabase(config: Config, url: string): ServiceConfig {
   return deepFreeze({ ...config, database: { ...config.database, url } });
-}
-
-function readVariables(environment: NodeJS.ProcessEnv) {
-  const values: Record<string, unknown> = {};
-  const all: string[] = [];
-  for (const [name, variable] of Object.entries<Variable>(VARIABLES)) {
-    const { value, mistakes } = readVariable(environment, name, variable);
-    values[name] = value;
-    all.push(...mistakes);
-  }
-  return { values: values as Partial<Values>, mistakes: all };
-}
-
-function secretFiles(values: Partial<Values>): SecretFiles {
-  const files: Partial<Record<SecretName, NodeJS.ProcessEnv>> = {};
-  for (const name of SECRET_NAMES) {
-    const file = values[`${name}_FILE`];
-    if (file !== undefined) files[name] = { [`${name}_FILE`]: file };
-  }
-  return files;
 }
 
 /** Variables that mean nothing without another one. */
@@ -183,44 +155,37 @@ const NEEDED = [
 function contradictions(
   identity: Identity,
   environment: NodeJS.ProcessEnv,
-  values: Partial<Values>,
+  values: Partial<Values<typeof VARIABLES>>,
 ): string[] {
   const isSet = (name: VariableName) =>
     Boolean(environment[name]?.trim() || environment[`${name}_FILE`]?.trim());
-  const production = environment['NODE_ENV']?.trim() === 'production';
-  const mistakes: string[] = [];
-  if (production && !isSet('DATABASE_URL')) {
-    mistakes.push('DATABASE_URL must be set when NODE_ENV is production');
-  }
+  const isProduction = environment['NODE_ENV']?.trim() === 'production';
   // Nobody may have issued a token yet, so the default is not enough.
   const hasIssuedTokens = isSet('AUTH_ISSUED_TOKENS') && values.AUTH_ISSUED_TOKENS === true;
-  const hasOwnCredentials = isSet('AUTH_TOKEN') || isSet('AUTH_JWT_ISSUER') || hasIssuedTokens;
-  if ((production || isSet('DATABASE_URL')) && !hasOwnCredentials) {
-    mistakes.push(
-      'AUTH_TOKEN or AUTH_JWT_ISSUER must be set, or AUTH_ISSUED_TOKENS be true, otherwise no request can be authenticated',
-    );
-  }
-  if (
-    // 0 selects any free port.
-    values.PORT &&
-    values.PORT === values.MANAGEMENT_PORT &&
-    isSameAddress(values.HOST, values.MANAGEMENT_HOST)
-  ) {
-    mistakes.push('MANAGEMENT_PORT and PORT must be different');
-  }
-  if (isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE')) {
-    mistakes.push('AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is');
-  }
-  for (const [name, needed] of NEEDED) {
-    if (isSet(name) && !isSet(needed)) mistakes.push(`${name} needs ${needed}`);
-  }
-  if (isSet('DOCS_OAUTH_CLIENT_ID') && values.DOCS_ENABLED === false) {
-    mistakes.push('DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false');
-  }
-  for (const name of ['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const) {
-    mistakes.push(...localTokenMistakes(identity, name, values[name], values.PUBLIC_BASE_URL));
-  }
-  return mistakes;
+  const hasCredentials = isSet('AUTH_TOKEN') || isSet('AUTH_JWT_ISSUER') || hasIssuedTokens;
+  const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, PUBLIC_BASE_URL: publicUrl } = values;
+  // 0 selects any free port.
+  const isSamePort = Boolean(PORT) && PORT === MANAGEMENT_PORT;
+  const mistakes: Readonly<Record<string, boolean>> = {
+    'DATABASE_URL must be set when NODE_ENV is production': isProduction && !isSet('DATABASE_URL'),
+    'AUTH_TOKEN or AUTH_JWT_ISSUER must be set, or AUTH_ISSUED_TOKENS be true, otherwise no request can be authenticated':
+      (isProduction || isSet('DATABASE_URL')) && !hasCredentials,
+    'MANAGEMENT_PORT and PORT must be different':
+      isSamePort && isSameAddress(HOST, MANAGEMENT_HOST),
+    'AUTH_JWT_AUDIENCE must be set when AUTH_JWT_ISSUER is':
+      isSet('AUTH_JWT_ISSUER') && !isSet('AUTH_JWT_AUDIENCE'),
+    'DOCS_OAUTH_CLIENT_ID must not be set when DOCS_ENABLED is false':
+      isSet('DOCS_OAUTH_CLIENT_ID') && values.DOCS_ENABLED === false,
+  };
+  return [
+    ...Object.keys(mistakes).filter((mistake) => mistakes[mistake]),
+    ...NEEDED.flatMap(([name, needed]) =>
+      isSet(name) && !isSet(needed) ? [`${name} needs ${needed}`] : [],
+    ),
+    ...(['AUTH_TOKEN', 'AUTH_TOKEN_PREVIOUS'] as const).flatMap((name) =>
+      localTokenMistakes(identity, name, values[name], publicUrl?.href),
+    ),
+  ];
 }
 
 /** Whether two listeners on one port would conflict. `::` is every address, `0.0.0.0` every one of IPv4. */
@@ -235,10 +200,10 @@ export function localTokenMistakes(
   identity: Identity,
   name: SecretName,
   token: string | undefined,
-  publicBaseUrl: URL | undefined,
+  publicBaseUrl: string | undefined,
 ): string[] {
   const isPublic = isLocalToken(identity, token);
-  if (!isPublic || publicBaseUrl === undefined || isLoopback(publicBaseUrl.hostname)) return [];
+  if (!isPublic || !publicBaseUrl || isLoopback(new URL(publicBaseUrl).hostname)) return [];
   return [
     `${name} must not begin with ${localTokenPrefix(identity)} unless PUBLIC_BASE_URL is unset or on loopback: such tokens are public, so set a secret token`,
   ];

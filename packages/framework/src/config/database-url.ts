@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import { integerWithin, isEncoded } from './variable-parsers.js';
+import type { Variable } from './read-variable.js';
+import { integer } from './variable-types.js';
 
 /** `allow` and `prefer` are missing: pg cannot fall back to no TLS. */
 const SSL_MODES: readonly string[] = [
@@ -24,8 +25,9 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 
 /** In milliseconds. The driver would read only the leading digits: 5 of `5s`. */
 const TIMEOUTS = new Set(['idle_in_transaction_session_timeout', 'lock_timeout']);
+const TIMEOUT = integer(0, 2 ** 31 - 1);
 
-const MAX_TIMEOUT = 2 ** 31 - 1;
+const PORT = integer(1, 65_535);
 
 /**
  * The parameters that pg reads (`pg-connection-string`, pg's `ConnectionParameters`), and `target_session_attrs`, for
@@ -76,6 +78,13 @@ export function databaseUrl(raw: string): string | undefined {
   return whole.replace(/(\?.*)?$/, () => url.search);
 }
 
+export const DATABASE_URL: Variable<string> = {
+  parse: databaseUrl,
+  constraint:
+    'a URL such as postgres://user:password@host:5432/database, special characters percent-encoded',
+  mistakes: databaseUrlMistakes,
+};
+
 /** Mistakes in the parts of a database URL. Each completes the sentence "DATABASE_URL must …". */
 export function databaseUrlMistakes(raw: string): string[] {
   const { hosts, ports, urls, parameters } = partsOf(withoutLogin(raw));
@@ -87,7 +96,7 @@ export function databaseUrlMistakes(raw: string): string[] {
     mistakes.push('name one port, or a port for each host');
   }
   // The driver would read only the leading digits.
-  if (!ports.every((port) => port === '' || integerWithin(1, 65_535)(port) !== undefined)) {
+  if (!ports.every((port) => port === '' || PORT.parse(port) !== undefined)) {
     mistakes.push('name ports from 1 to 65535');
   }
   if (parameters['sslrootcert'] === SYSTEM && !isVerified(parameters)) {
@@ -100,7 +109,7 @@ export function databaseUrlMistakes(raw: string): string[] {
       mistakes.push(`not have the parameter ${JSON.stringify(name)}, only ${known}`);
     } else if (values !== undefined && !values.includes(value)) {
       mistakes.push(`have one of ${values.join(', ')} as its ${name}`);
-    } else if (TIMEOUTS.has(name) && integerWithin(0, MAX_TIMEOUT)(value) === undefined) {
+    } else if (TIMEOUTS.has(name) && TIMEOUT.parse(value) === undefined) {
       mistakes.push(`have a number of milliseconds as its ${name}`);
     }
   }
@@ -127,7 +136,7 @@ export function libpqMistakes(
     mistakes.push('PGHOST must be one host: several belong in DATABASE_URL');
   }
   const hasPort = port || urls.every((each) => new URL(each).port !== '');
-  if (PGPORT && !hasPort && integerWithin(1, 65_535)(PGPORT) === undefined) {
+  if (PGPORT && !hasPort && PORT.parse(PGPORT) === undefined) {
     mistakes.push('PGPORT must be a port from 1 to 65535');
   }
   if (PGREPLICATION) mistakes.push('PGREPLICATION must not be set');
@@ -208,4 +217,13 @@ function splitAuthority(raw: string): [string, ...string[]] {
 function isHost(host: string): boolean {
   if (host === '' || host.startsWith('/') || isIP(host)) return true;
   return /^[\p{L}\p{M}\p{N}_-]{1,63}(\.[\p{L}\p{M}\p{N}_-]{1,63})*\.?$/u.test(host);
+}
+
+function isEncoded(raw: string): boolean {
+  try {
+    decodeURIComponent(raw);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -8,11 +8,11 @@ import {
   isConflict,
   isOfStatement,
   isOutage,
-  RefusedStatementError,
+  RejectedStatementError,
   RowLockedError,
-} from './database-failure.js';
-import { beginHalving, canBePartial, FIRST_ROWS } from './halving.js';
-import type { Halving } from './halving.js';
+} from './database-error.js';
+import { beginBisection, canBePartial, FIRST_ROWS } from './bisection.js';
+import type { Bisection } from './bisection.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 
@@ -153,15 +153,15 @@ export class Batcher<Item, Result> {
 
   private async send(group: Group<Item, Result>): Promise<void> {
     const start = performance.now();
-    const halving = beginHalving(this.limits.halving);
-    const error = await this.commit(group, halving);
+    const bisection = beginBisection(this.limits.bisection);
+    const error = await this.commit(group, bisection);
     for (const { timer } of group) clearTimeout(timer);
-    if (halving.isAside) this.aside -= 1;
+    if (bisection.isAside) this.aside -= 1;
     else this.running -= 1;
     // Others would only wait for the lock of the table as well.
     if (isTableLocked(error)) this.hasTimedOut = true;
     else if (error === undefined) this.hasTimedOut = false;
-    if (halving.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
+    if (bisection.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // The wait for a connection, or for other transactions, does not depend on the rows.
     else if (!isPoolExhausted(error) && !isConflict(error)) {
       this.adapt(group.length, performance.now() - start, error === undefined);
@@ -212,40 +212,40 @@ export class Batcher<Item, Result> {
    *
    * @returns `undefined` if the group succeeded or single rows were rejected; otherwise the error that ended it
    */
-  private async commit(group: Group<Item, Result>, halving: Halving): Promise<unknown> {
+  private async commit(group: Group<Item, Result>, bisection: Bisection): Promise<unknown> {
     const { tracer, perform } = this.options;
     try {
-      const isRetry = halving.statements > 0;
-      halving.statements += 1;
+      const isRetry = bisection.statements > 0;
+      bisection.statements += 1;
       const items = group.map(({ item }) => item);
       const spans = group.flatMap((entry) => entry.spans);
       const results = await tracer.serving(spans, () => perform(items, isRetry));
       for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
-      halving.failuresInARow = 0;
+      bisection.errorsInARow = 0;
       return undefined;
     } catch (error) {
       // The driver can fail to write or read a value, while the database serves others.
       const isOfRow = !isOutage(error) && !isOfStatement(error);
-      const mayBeOfRow = isOfRow || canBePartial(error, halving);
+      const mayBeOfRow = isOfRow || canBePartial(error, bisection);
       const canHalve = group.length > 1 && (isOfRow || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
         rejectAll(group, canHalve ? errorOfGroup(error) : error);
         return mayBeOfRow ? undefined : error;
       }
     }
-    this.stepAside(halving);
+    this.stepAside(bisection);
     const [first, second] = this.halves(group);
-    const error = await this.commit(first, halving);
-    if (error === undefined) return this.commit(second, halving);
+    const error = await this.commit(first, bisection);
+    if (error === undefined) return this.commit(second, bisection);
     // The second half would only run into the error as well.
     rejectAll(second, errorOfGroup(error));
     return error;
   }
 
   /** Its statements wait for one locked row after the other, so the queue does not wait for all of them. */
-  private stepAside(halving: Halving): void {
-    if (!halving.isLocked || halving.isAside || this.aside === MAX_ASIDE) return;
-    halving.isAside = true;
+  private stepAside(bisection: Bisection): void {
+    if (!bisection.isLocked || bisection.isAside || this.aside === MAX_ASIDE) return;
+    bisection.isAside = true;
     this.aside += 1;
     this.running -= 1;
     this.sendNext();
@@ -283,7 +283,7 @@ function errorOfGroup(error: unknown): unknown {
 
 function isTableLocked(error: unknown): boolean {
   const isLocked = error instanceof ServiceException && error.kind === ERRORS.rowLocked;
-  return isLocked && !(error instanceof RefusedStatementError && error.canBePartial);
+  return isLocked && !(error instanceof RejectedStatementError && error.canBePartial);
 }
 
 function isPoolExhausted(error: unknown): boolean {

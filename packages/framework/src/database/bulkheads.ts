@@ -3,7 +3,7 @@ import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
-import { RowLockedError } from './database-failure.js';
+import { RowLockedError } from './database-error.js';
 import { isInsideTransaction } from './lock-waits/inside-transaction.js';
 import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';

@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
-import { isOutage, isPermanent, NoPrimaryError, StandbyError } from './database-failure.js';
+import { isOutage, isPermanent, NoPrimaryError, StandbyError } from './database-error.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { hostOf } from './connections/find-primary.js';
 

@@ -14,7 +14,6 @@ import type { Observability } from '../observability/observability.module.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
-import type { Privilege } from './migrations/grants.js';
 
 /** TypeORM prints some errors even with `logging: false`. The code that handles them reports them. */
 class SilentLogger extends AbstractLogger {
@@ -27,6 +26,9 @@ export interface DatabaseSettings {
   readonly poolMax: number;
   readonly limits?: DatabaseLimits | undefined;
 }
+
+/** On the rows of a table (PostgreSQL manual, chapter 5.8). */
+export type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 
 export interface DatabaseSchema {
   /** Classes with `@Entity()`. */

@@ -10,7 +10,7 @@ export const DATABASE_LIMITS = {
   /** The service gives a statement up: the server may hang, or disappear without closing the connection. */
   reply: 6_000,
   /** A group of creates that the database rejects is split up for this time. */
-  halving: 1_000,
+  bisection: 1_000,
   /**
    * The wait for a lock of another transaction. It is longer than `deadlock_timeout`, by default 1 s: otherwise the
    * server would report each deadlock as a lock timeout.

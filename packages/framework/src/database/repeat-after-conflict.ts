@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isConflict } from './database-failure.js';
+import { isConflict } from './database-error.js';
 
 export const MAX_ATTEMPTS = 3;
 

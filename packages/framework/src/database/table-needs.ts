@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { tableNames } from './data-source.js';
-import type { Privilege } from './migrations/grants.js';
+import type { Privilege } from './data-source.js';
 
 const NEEDS = Symbol('needs');
 

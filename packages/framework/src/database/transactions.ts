@@ -5,7 +5,7 @@ import type { EntityManager } from 'typeorm';
 import { Bulkheads } from './bulkheads.js';
 import type { LockWait } from './connections/lock-wait.js';
 import type { PoolClient } from './connections/pool-client.js';
-import { RowLockedError } from './database-failure.js';
+import { RowLockedError } from './database-error.js';
 import { insideTransaction } from './lock-waits/inside-transaction.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 import type { Semaphore } from './semaphore.js';

@@ -28,6 +28,8 @@ import {
 import type { Origin } from '../../src/index.js';
 import { ScopeCheck } from '../../src/auth/scopes/scope-check.js';
 import type { Service } from '../../src/app/service.js';
+import { CONFIG } from '../../src/config/config.module.js';
+import { LOGGER } from '../../src/observability/logger.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';
@@ -206,7 +208,11 @@ describe('the start', () => {
     const module = {
       imports: [DiscoveryModule],
       controllers: [controller],
-      providers: [ScopeCheck],
+      providers: [
+        ScopeCheck,
+        { provide: CONFIG, useValue: { auth: {} } },
+        { provide: LOGGER, useValue: {} },
+      ],
     };
     await (await Test.createTestingModule(module).compile()).init();
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCommandConfig, readConfig, withDatabase } from '../../src/config/config.js';
+import type { Variable } from '../../src/config/read-variable.js';
 import { EXPORTER_VARIABLES, SDK_VARIABLES } from '../../src/config/telemetry-variables.js';
 import { VARIABLES } from '../../src/config/variables.js';
 import { StartupError } from '../../src/errors/startup.error.js';
@@ -11,6 +12,11 @@ import { IDENTITY } from '../support/identity.js';
 
 const TOKEN = 'x'.repeat(32);
 const DATABASE_URL = 'postgres://user:password@db.example:5432/tools';
+
+/** Of all variables, with those that name files. */
+const NAMES = Object.entries(VARIABLES).flatMap(([name, variable]) =>
+  'file' in variable ? [name, `${name}_FILE`] : [name],
+);
 
 function mistakesOf(environment: Record<string, string>): string[] {
   try {
@@ -55,7 +61,7 @@ describe('the configuration', () => {
   });
 
   it.each(['', '  ', '\r\n'])('treats the variable %j as unset', (value) => {
-    const names = Object.keys(VARIABLES).filter((name) => name !== 'DATABASE_SERVICE_PASSWORD');
+    const names = NAMES.filter((name) => name !== 'DATABASE_SERVICE_PASSWORD');
     const empty = Object.fromEntries(names.map((name) => [name, value]));
     expect(readConfig(IDENTITY, empty)).toEqual(readConfig(IDENTITY, {}));
   });
@@ -128,8 +134,8 @@ describe('the configuration', () => {
         for (const value of ['', ...listed(good)])
           expect(mistakesOf({ [name]: value })).toEqual([]);
         for (const value of listed(bad)) {
-          const { rule } = EXPORTER_VARIABLES[name]!;
-          expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${rule}`]);
+          const { constraint } = EXPORTER_VARIABLES[name]!;
+          expect(mistakesOf({ [name]: value })).toEqual([`${name} must be ${constraint}`]);
           expect(mistakesOf({ [name]: value, OTEL_SDK_DISABLED: 'true' })).toEqual([]);
         }
       }
@@ -146,8 +152,8 @@ describe('the configuration', () => {
       expect(mistakesOf({ ...sent, [name]: value })).toEqual([]);
     }
     for (const value of listed(bad)) {
-      const { rule } = SDK_VARIABLES[name]!;
-      expect(mistakesOf({ ...sent, [name]: value })).toEqual([`${name} must be ${rule}`]);
+      const { constraint } = SDK_VARIABLES[name]!;
+      expect(mistakesOf({ ...sent, [name]: value })).toEqual([`${name} must be ${constraint}`]);
       expect(mistakesOf({ [name]: value })).toEqual([]);
     }
   });
@@ -243,7 +249,7 @@ describe('the configuration', () => {
         mistakesOf({ AUTH_TOKEN: TOKEN, ...others, [name]: value });
       for (const value of listed(good)) expect(mistakes(value)).toEqual([]);
       for (const value of listed(bad)) {
-        expect(mistakes(value)).toEqual([`${name} must be ${VARIABLES[name].rule}`]);
+        expect(mistakes(value)).toEqual([`${name} must be ${VARIABLES[name].constraint}`]);
       }
     },
   );
@@ -309,13 +315,9 @@ describe('the configuration', () => {
 
   it('never repeats a value', () => {
     fc.assert(
-      fc.property(
-        fc.constantFrom(...Object.keys(VARIABLES)),
-        fc.stringMatching(/^[!-~]{12,40}$/),
-        (name, value) => {
-          expect(mistakesOf({ [name]: value }).join('\n')).not.toContain(value);
-        },
-      ),
+      fc.property(fc.constantFrom(...NAMES), fc.stringMatching(/^[!-~]{12,40}$/), (name, value) => {
+        expect(mistakesOf({ [name]: value }).join('\n')).not.toContain(value);
+      }),
     );
   });
 
@@ -434,11 +436,11 @@ describe('a secret in a file', () => {
     expect(readConfig(IDENTITY, { NODE_ENV: 'production', ...environment })).toMatchObject({
       database: { url: `${DATABASE_URL}?sslmode=verify-full` },
       auth: { token: TOKEN, previousToken: PREVIOUS },
-      secretFiles: { AUTH_TOKEN: files({ AUTH_TOKEN: 'token' }) },
+      secretFiles: { AUTH_TOKEN: join(folder, 'token') },
     });
     expect(readCommandConfig(environment)).toEqual({
       databaseUrl: `${DATABASE_URL}?sslmode=verify-full`,
-      secretFiles: { DATABASE_URL: files({ DATABASE_URL: 'url' }) },
+      secretFiles: { DATABASE_URL: join(folder, 'url') },
       issuedTokens: true,
     });
   });
@@ -457,8 +459,16 @@ describe('a secret in a file', () => {
     ['AUTH_TOKEN', 'missing', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', '.', `AUTH_TOKEN_FILE ${READABLE}`],
     ['AUTH_TOKEN', 'large', `AUTH_TOKEN_FILE ${READABLE}`],
-    ['AUTH_TOKEN', 'empty', `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.rule}`],
-    ['AUTH_TOKEN', 'two', `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.rule}`],
+    [
+      'AUTH_TOKEN',
+      'empty',
+      `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.constraint}`,
+    ],
+    [
+      'AUTH_TOKEN',
+      'two',
+      `the content of AUTH_TOKEN_FILE must be ${VARIABLES.AUTH_TOKEN.constraint}`,
+    ],
     ['DATABASE_URL', 'missing', `DATABASE_URL_FILE ${READABLE}`],
     [
       'DATABASE_URL',
@@ -496,13 +506,15 @@ describe('a secret in a file', () => {
 });
 
 describe('the documentation of the configuration', () => {
+  const fallbackOf = (name: string) =>
+    (VARIABLES as Readonly<Record<string, Variable>>)[name]?.fallback ?? '';
+
   it('gives names and defaults in docs/configuration.md', async () => {
     const text = await readFile('docs/configuration.md', 'utf8');
     const rows = [...text.matchAll(/^\| `([A-Z_]+)` +\| ([^|]*)\|/gm)];
-    expect(rows.map(([, name]) => name)).toEqual(Object.keys(VARIABLES));
+    expect(rows.map(([, name]) => name)).toEqual(NAMES);
     for (const [, name = '', shown = ''] of rows) {
-      const variable = VARIABLES[name as keyof typeof VARIABLES];
-      const fallback = 'fallback' in variable ? variable.fallback : '';
+      const fallback = fallbackOf(name);
       if (fallback === '') expect(shown.trim()).not.toMatch(/^`[^`]*`$/);
       else expect(`${name}: ${shown}`).toMatch(new RegExp(`^${name}: \`${fallback}\``));
     }
@@ -514,9 +526,8 @@ describe('the documentation of the configuration', () => {
 
   it('gives the defaults in .env.example', async () => {
     const text = await readFile('.env.example', 'utf8');
-    for (const [name, variable] of Object.entries(VARIABLES)) {
-      const fallback = 'fallback' in variable ? variable.fallback : '';
-      expect(text.split('\n')).toContain(`# ${name}=${fallback}`);
+    for (const name of NAMES) {
+      expect(text.split('\n')).toContain(`# ${name}=${fallbackOf(name)}`);
     }
   });
 });

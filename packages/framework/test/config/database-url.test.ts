@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import {
+  DATABASE_URL,
   databaseServers,
   databaseUrl,
   databaseUrlMistakes,
   libpqMistakes,
 } from '../../src/config/database-url.js';
-import { readVariable } from '../../src/config/read-variable.js';
-import { VARIABLES } from '../../src/config/variables.js';
+import { readVariables } from '../../src/config/read-variable.js';
 import { hostOf } from '../../src/database/connections/find-primary.js';
 
 /** What the driver makes of each URL. */
@@ -129,14 +129,10 @@ describe('any text', () => {
   it('is refused with the name of the variable and the rule, or names servers', () => {
     fc.assert(
       fc.property(text, (raw) => {
-        const { value, mistakes } = readVariable(
-          { DATABASE_URL: raw },
-          'DATABASE_URL',
-          VARIABLES.DATABASE_URL,
-        );
+        const { values, mistakes } = readVariables({ DATABASE_URL }, { DATABASE_URL: raw });
         expect(mistakes.every((mistake) => mistake.startsWith('DATABASE_URL must '))).toBe(true);
-        if (mistakes.length > 0 || value === undefined) return;
-        for (const url of databaseServers(value as string).urls) new Client(url);
+        if (mistakes.length > 0 || values.DATABASE_URL === undefined) return;
+        for (const url of databaseServers(values.DATABASE_URL).urls) new Client(url);
       }),
       { numRuns: 20_000 },
     );

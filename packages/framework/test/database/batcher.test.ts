@@ -4,10 +4,10 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../src/database/batcher.js';
 import type { BatcherOptions } from '../../src/database/batcher.js';
 import {
-  RefusedStatementError,
+  RejectedStatementError,
   RowLockedError,
   GroupLockedError,
-} from '../../src/database/database-failure.js';
+} from '../../src/database/database-error.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
@@ -145,7 +145,7 @@ describe('a group that fails', () => {
   function refusing(isRefused: (item: number) => boolean, state = '08006') {
     return (items: readonly string[]) =>
       items.some((item) => isRefused(Number(/\d+/.exec(item))))
-        ? Promise.reject(new RefusedStatementError(state))
+        ? Promise.reject(new RejectedStatementError(state))
         : Promise.resolve(items);
   }
 
@@ -244,8 +244,8 @@ describe('a group that fails', () => {
 
   it.each([
     ['no item can cause it', refusal('no permission', '42501'), 10, 'error: no permission'],
-    ['the database cannot serve anybody', new RefusedStatementError('53100'), 10, UNAVAILABLE],
-    ['it was slow', new RefusedStatementError('08006'), 1_500, UNAVAILABLE],
+    ['the database cannot serve anybody', new RejectedStatementError('53100'), 10, UNAVAILABLE],
+    ['it was slow', new RejectedStatementError('08006'), 1_500, UNAVAILABLE],
   ])('is not halved if %s', async (_, failure, milliseconds, outcome) => {
     const clock = createClock();
     const { addAll, sizes } = createBatcher({
@@ -332,7 +332,7 @@ describe('a group that fails', () => {
         if (!isLocked) return items;
         // The first group fails at once.
         if (groups.length > 1) await gates[groups.length - 2]!.perform(items);
-        throw new RefusedStatementError('55P03');
+        throw new RejectedStatementError('55P03');
       },
     });
     expect(new Set(outcomes(await addAll(texts(8))))).toEqual(new Set(['row-locked']));
@@ -365,7 +365,7 @@ describe('a group that fails', () => {
 
   it.each([
     ['a timeout of the pool', new ServiceException(ERRORS.poolExhausted), 'pool-exhausted'],
-    ['a deadlock', new RefusedStatementError('40P01'), 'transaction-conflict'],
+    ['a deadlock', new RejectedStatementError('40P01'), 'transaction-conflict'],
   ])('keeps its size after %s', async (_, failure, code) => {
     const clock = createClock();
     const { addAll, sizes } = createBatcher({

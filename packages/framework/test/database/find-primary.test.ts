@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isOnlyStandby, StandbyError } from '../../src/database/database-failure.js';
+import { isOnlyStandby, StandbyError } from '../../src/database/database-error.js';
 import { findPrimary } from '../../src/database/connections/find-primary.js';
 
 const HOSTS = [

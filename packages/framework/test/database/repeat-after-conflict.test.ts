@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RefusedStatementError } from '../../src/database/database-failure.js';
+import { RejectedStatementError } from '../../src/database/database-error.js';
 import { repeatAfterConflict } from '../../src/database/repeat-after-conflict.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 
-const DEADLOCK = new RefusedStatementError('40P01');
+const DEADLOCK = new RejectedStatementError('40P01');
 
 describe('a transaction that is in conflict with others', () => {
   let clock = 0;
@@ -41,8 +41,8 @@ describe('a transaction that is in conflict with others', () => {
   });
 
   it.each([
-    new RefusedStatementError('40003'),
-    new RefusedStatementError('55P03'),
+    new RejectedStatementError('40003'),
+    new RejectedStatementError('55P03'),
     new ServiceException(ERRORS.databaseUnavailable),
     new Error('a bug'),
   ])('is not repeated after another failure: %s', async (failure) => {

@@ -24,7 +24,7 @@ import {
 import express from 'express';
 import { DatabaseError } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { isOutage } from '../../src/database/database-failure.js';
+import { isOutage } from '../../src/database/database-error.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';

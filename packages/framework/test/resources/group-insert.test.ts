@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataSourceOf } from '../../src/database/data-source.js';
-import { RowLockedError } from '../../src/database/database-failure.js';
+import { RowLockedError } from '../../src/database/database-error.js';
 import type { Statement, Statements } from '../../src/database/statements.js';
 import { GroupInsert } from '../../src/resources/creates/group-insert.js';
 import type { Row } from '../../src/resources/creates/group-insert.js';

@@ -10,7 +10,7 @@ export const PATIENT = {
   slot: PATIENCE,
   statement: PATIENCE,
   reply: 2 * PATIENCE,
-  halving: PATIENCE,
+  bisection: PATIENCE,
 } as const satisfies Partial<DatabaseLimits>;
 
 /** In milliseconds. */

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
-import { isRequirableScope } from '../../config/variable-parsers.js';
+import { isRequirableScope } from '../../config/variable-types.js';
 import type { Scope } from '../principal.js';
 
 export const REQUIRED_SCOPE = Reflector.createDecorator<Scope>();

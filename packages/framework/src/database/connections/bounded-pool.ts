@@ -13,24 +13,24 @@ import type { Observability } from '../../observability/observability.module.js'
 import {
   isDisconnection,
   isEndedByServer,
-  isLoginRefused,
+  isLoginRejected,
   isOnlyStandby,
   isOutage,
   isReadOnly,
-  isTurnedAway,
-  RefusedStatementError,
-} from '../database-failure.js';
+  isConnectionRejected,
+  RejectedStatementError,
+} from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
 import { CallbackPool } from './callback-pool.js';
 import type { OnConnection } from './callback-pool.js';
-import { Ceiling } from './ceiling.js';
+import { ConnectionLimit } from './connection-limit.js';
 import { hostOf } from './find-primary.js';
-import { Logins } from './logins.js';
+import { ConnectionTarget } from './connection-target.js';
 import { isTimedOut, CircuitBreaker } from './circuit-breaker.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
-import { RefusedOperations } from './refused-operations.js';
-import { withTimeout } from './servers.js';
+import { RejectedOperations } from './rejected-operations.js';
+import { withTimeout } from './cluster.js';
 
 export const MAX_WAITING = 1_000;
 
@@ -60,9 +60,9 @@ export type BoundedPoolOptions = PoolConfig & {
 export class BoundedPool extends CallbackPool implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
   private readonly observability: Observability;
-  private readonly logins: Logins;
-  private readonly refused: RefusedOperations;
-  private readonly ceiling: Ceiling;
+  private readonly target: ConnectionTarget;
+  private readonly rejected: RejectedOperations;
+  private readonly connectionLimit: ConnectionLimit;
   /** Also those that still connect. */
   private readonly clients = new Set<PoolClient>();
   /** Connections with a session. */
@@ -102,9 +102,9 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       onConnect: (client: PoolClient) => this.adopt(client),
     });
     this.observability = observability;
-    this.logins = new Logins(url, this.options, observability.logger);
-    this.refused = new RefusedOperations(observability.logger);
-    this.ceiling = new Ceiling(this.options);
+    this.target = new ConnectionTarget(url, this.options, observability.logger);
+    this.rejected = new RejectedOperations(observability.logger);
+    this.connectionLimit = new ConnectionLimit(this.options);
   }
 
   /** Of the host that was last found to be the primary, at first the first host. */
@@ -115,7 +115,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   /** Turns errors into ServiceExceptions from now on, watches outages, and follows the file of the URL. */
   startServing(): void {
     this.isServing = true;
-    this.logins.follow();
+    this.target.follow();
   }
 
   get use() {
@@ -146,11 +146,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const { application_name: name } = this.options;
     const client = new PoolClient({ ...this.options, application_name: `${name} ${purpose}` });
     try {
-      await this.logins.servers.connect(client);
+      await this.target.cluster.connect(client);
       return client;
     } catch (error) {
       client.abandon();
-      if (isRetry || !isLoginRefused(error) || !(await this.logins.recover())) throw error;
+      if (isRetry || !isLoginRejected(error) || !(await this.target.recover())) throw error;
       return this.connectApart(purpose, true);
     }
   }
@@ -162,7 +162,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       return;
     }
     // Later, only outages make the pool look for the primary.
-    if (!this.isServing && this.connections.size === 0 && this.logins.servers.areSeveral) {
+    if (!this.isServing && this.connections.size === 0 && this.target.cluster.hasSeveralHosts) {
       callbackify(() => this.probe(new AbortController().signal))((error) => {
         if (error) callback(error, undefined, () => {});
         else this.checkOut(callback);
@@ -181,12 +181,12 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
         else callback(this.connectionError(cause, start), client, release);
       };
       if (error === undefined) {
-        if (!this.ceiling.isLowered) this.refused.noteSuccess(NEW_CONNECTIONS);
+        if (!this.connectionLimit.isLowered) this.rejected.noteSuccess(NEW_CONNECTIONS);
         callback(error, client, release);
-      } else if (isRetry || !isLoginRefused(error)) {
+      } else if (isRetry || !isLoginRejected(error)) {
         fail(error);
       } else {
-        callbackify(() => this.logins.recover())((_, isAccepted) => {
+        callbackify(() => this.target.recover())((_, isAccepted) => {
           if (isAccepted) again();
           else fail(error);
         });
@@ -199,15 +199,15 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     const { size } = this.connections;
     const isOver = performance.now() - since > this.options.limits.connection;
     if (!(error instanceof DatabaseError) || size === 0 || isOver) return false;
-    this.ceiling.noteLimit(size);
-    if (this.isServing) this.refused.noteFailure(NEW_CONNECTIONS, error);
+    this.connectionLimit.noteLimit(size);
+    if (this.isServing) this.rejected.noteError(NEW_CONNECTIONS, error);
     return true;
   }
 
   override end(callback: () => void): void {
     this.breaker.close();
-    this.logins.close();
-    this.ceiling.close();
+    this.target.close();
+    this.connectionLimit.close();
     super.end(callback);
   }
 
@@ -217,7 +217,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
       try {
         const result = await send();
         this.isExhausted = false;
-        this.refused.noteSuccess(operation);
+        this.rejected.noteSuccess(operation);
         return result;
       } catch (error) {
         throw this.isServing ? this.statementError(client, operation, error) : error;
@@ -231,11 +231,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   private async adopt(client: PoolClient): Promise<void> {
-    await withTimeout(client, () => this.logins.servers.adopt(client, this));
+    await withTimeout(client, () => this.target.cluster.adopt(client, this));
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
     client.once('end', () => this.connections.delete(client));
-    this.ceiling.noteConnection(this.connections.size);
+    this.connectionLimit.noteConnection(this.connections.size);
   }
 
   /** The error of a request that would only wait for a timeout. */
@@ -263,7 +263,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
-      ? new RefusedStatementError(error.code)
+      ? new RejectedStatementError(error.code)
       : new ServiceException(ERRORS.databaseUnavailable);
   }
 
@@ -271,17 +271,17 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   private noteOutage(operation: string, error: Error, isTimeout = false): void {
     // If other connections work, a rejected connection is not an outage.
     const isGone = isDisconnection(error) || this.connections.size === 0;
-    if (!isGone) this.refused.noteFailure(operation, error);
+    if (!isGone) this.rejected.noteError(operation, error);
     // Another host can be the primary now.
-    const hasMoved = isReadOnly(error) && this.logins.servers.areSeveral;
+    const hasMoved = isReadOnly(error) && this.target.cluster.hasSeveralHosts;
     if (isGone || hasMoved) this.breaker.suspect(error, isTimeout);
   }
 
   /** Looks for the primary. New connections will lead there. */
   private async probe(signal: AbortSignal): Promise<void> {
-    const hasMoved = await this.logins.findPrimary(signal).catch((error: unknown) => {
+    const hasMoved = await this.target.findPrimary(signal).catch((error: unknown) => {
       // The server responds, and goes on with its connections.
-      if (this.connections.size > 0 && isTurnedAway(error)) return false;
+      if (this.connections.size > 0 && isConnectionRejected(error)) return false;
       throw error;
     });
     if (!hasMoved) return;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { NoPrimaryError } from '../database-failure.js';
+import { NoPrimaryError } from '../database-error.js';
 
 /** Milliseconds after the response of a primary until which other hosts are waited for. */
 export const WAIT_FOR_OTHERS = 500;

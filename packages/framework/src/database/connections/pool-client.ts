@@ -6,7 +6,7 @@ import {
   RolledBackError,
   RowLockedError,
   StandbyError,
-} from '../database-failure.js';
+} from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
 import { CallbackClient } from './callback-client.js';
 import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';

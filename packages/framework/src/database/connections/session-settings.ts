@@ -6,7 +6,7 @@ import type { DatabaseLimits } from '../limits.js';
  * (docs/decisions/database-sessions.md). With another `DateStyle`, the driver cannot read a time. Without
  * `array_nulls`, an absent element becomes the text `NULL`. With a limit of GIN, a search loses rows.
  */
-export const RELIED_ON = {
+const RELIED_ON = {
   DateStyle: 'ISO, YMD',
   IntervalStyle: 'postgres',
   TimeZone: 'UTC',
@@ -17,60 +17,44 @@ export const RELIED_ON = {
 } as const;
 
 /** For a session without a pooler. The pool itself closes idle connections. */
-const OWN_SESSION = {
+export const OWN_SESSION = {
   ...RELIED_ON,
   default_transaction_isolation: 'read committed',
   idle_session_timeout: '0',
 } as const;
 
-type Replacements = Readonly<
-  Record<string, readonly [value: string | number, replaced: string | number]>
->;
-
-/** These replace only the values that mean no limit: others are the choice of an operator. */
-const TIMEOUTS: Replacements = {
-  lock_timeout: [DATABASE_LIMITS.lock, 0],
-  idle_in_transaction_session_timeout: [DATABASE_LIMITS.idleInTransaction, 0],
+const TIMEOUTS = {
+  lock_timeout: DATABASE_LIMITS.lock,
+  idle_in_transaction_session_timeout: DATABASE_LIMITS.idleInTransaction,
 };
-
-/** With `off`, a crash loses creates with a success response. */
-const DURABILITY: Replacements = { synchronous_commit: ['on', 'off'] };
-
-/** With `replica`, PostgreSQL checks no foreign keys and fires no triggers. It lets only superusers change this setting. */
-const INTEGRITY: Replacements = { session_replication_role: ['origin', 'replica'] };
-
-/** Expressions for the values to replace. */
-function replacing(
-  settings: Replacements,
-  replacement: (name: string, value: string | number) => string,
-): readonly string[] {
-  return Object.entries(settings).map(
-    ([name, [value, replaced]]) =>
-      `CASE WHEN current_setting('${name}') = '${replaced}' THEN ${replacement(name, value)} END`,
-  );
-}
 
 const set = (name: string, value: string | number) => `set_config('${name}', '${value}', false)`;
 
 /**
- * Expressions for settings that the session keeps when the server reloads its configuration: a value of the session
- * has priority (PostgreSQL manual, chapter 19.1.3).
+ * An expression for a setting whose value is the choice of an operator, except for one value. The session keeps it
+ * when the server reloads its configuration: a value of the session has priority (PostgreSQL manual, chapter 19.1.3).
  */
-function keeping(settings: Replacements): readonly string[] {
-  return Object.entries(settings).map(
-    ([name, [value, replaced]]) =>
-      `set_config('${name}', coalesce(nullif(current_setting('${name}'), '${replaced}'), '${value}'), false)`,
-  );
-}
+const unless = (except: string | number, name: string, value: string | number) =>
+  `set_config('${name}', coalesce(nullif(current_setting('${name}'), '${except}'), '${value}'), false)`;
+
+const when = (name: string, value: string, result: string) =>
+  `CASE WHEN current_setting('${name}') = '${value}' THEN ${result} END`;
 
 const SET_UP_SESSION = [
   ...Object.entries(OWN_SESSION).map(([name, value]) => set(name, value)),
-  ...keeping({ ...TIMEOUTS, ...DURABILITY }),
-  ...replacing(INTEGRITY, set),
+  // 0 means no limit.
+  ...Object.entries(TIMEOUTS).map(([name, value]) => unless(0, name, value)),
+  // With `off`, a crash loses creates with a success response.
+  unless('off', 'synchronous_commit', 'on'),
+  // With `replica`, PostgreSQL checks no foreign keys and fires no triggers. Only superusers may change this setting.
+  when('session_replication_role', 'replica', set('session_replication_role', 'origin')),
 ].join();
 
-/** An expression for what is to be added to {@link beginShared}. */
-const ADD_TO_BEGIN = `concat(${replacing({ ...DURABILITY, ...INTEGRITY }, (name, value) => `'; SET LOCAL ${name} = ${value}'`).join()})`;
+/** Expressions for what is to be added to {@link beginShared}. */
+const ADD_TO_BEGIN = [
+  when('synchronous_commit', 'off', `'; SET LOCAL synchronous_commit = on'`),
+  when('session_replication_role', 'replica', `'; SET LOCAL session_replication_role = origin'`),
+].join();
 
 /**
  * Reads what the session is, and sets it up if its process has the id `$1`: then no pooler shares it.
@@ -105,9 +89,5 @@ export function beginFirst({ statement }: DatabaseLimits): string {
 
 /** In sessions that other clients of a pooler share. */
 export function beginShared({ statement }: DatabaseLimits): string {
-  return begin({
-    ...RELIED_ON,
-    statement_timeout: statement,
-    ...Object.fromEntries(Object.entries(TIMEOUTS).map(([name, [value]]) => [name, value])),
-  });
+  return begin({ ...RELIED_ON, statement_timeout: statement, ...TIMEOUTS });
 }

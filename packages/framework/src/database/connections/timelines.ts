@@ -23,21 +23,22 @@ export class Timelines {
 
   /**
    * @param server host and port
+   * @returns the number of the timeline
    * @throws Error if the server was replaced
    */
-  check(timeline: Timeline, server: string): void {
-    const { number } = timeline;
-    const newest = timeline.system === this.newest?.system ? this.newest.number : 0;
-    if (number >= newest) {
-      this.newest = timeline;
-      return;
+  check(timeline: Timeline, server: string): number {
+    const { system, number } = timeline;
+    const newest = system === this.newest?.system ? this.newest.number : 0;
+    if (number < newest) {
+      const reason = `the server is on timeline ${number}, but timeline ${newest} exists`;
+      // Writes to this server by another way would be lost.
+      if (!this.reported.has(server)) {
+        this.logger.error({ server, reason }, 'a replaced primary is still running');
+      }
+      this.reported.add(server);
+      throw new Error(reason);
     }
-    const reason = `the server is on timeline ${number}, but timeline ${newest} exists`;
-    // Writes to this server by another way would be lost.
-    if (!this.reported.has(server)) {
-      this.logger.error({ server, reason }, 'a replaced primary is still running');
-    }
-    this.reported.add(server);
-    throw new Error(reason);
+    this.newest = timeline;
+    return number;
   }
 }

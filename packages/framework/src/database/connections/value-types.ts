@@ -1,11 +1,31 @@
 import pg from 'pg';
 import type { CustomTypesConfig } from 'pg';
+import { parseStoredJson } from '../../json/stored-json.js';
 
 const { types } = pg;
-const { DATE, INT8, TIMESTAMP, TIMESTAMPTZ } = types.builtins;
+const {
+  DATE,
+  FLOAT4,
+  FLOAT8,
+  INT8,
+  INTERVAL,
+  JSON: JSON_TYPE,
+  JSONB,
+  TIMESTAMP,
+  TIMESTAMPTZ,
+} = types.builtins;
 
-/** Types of arrays, which the driver does not name, and the types of their elements. */
-const ARRAYS = { 1182: DATE, 1115: TIMESTAMP, 1185: TIMESTAMPTZ } as const;
+/** Types of arrays, which the driver does not name, by the types of their elements. */
+const ARRAYS: Readonly<Record<number, number>> = {
+  [DATE]: 1182,
+  [TIMESTAMP]: 1115,
+  [TIMESTAMPTZ]: 1185,
+  [FLOAT4]: 1021,
+  [FLOAT8]: 1022,
+  [INTERVAL]: 1187,
+  [JSON_TYPE]: 199,
+  [JSONB]: 3807,
+};
 
 /** A time in another style than ISO, or infinite. */
 export class UnreadableTimeError extends TypeError {
@@ -14,16 +34,34 @@ export class UnreadableTimeError extends TypeError {
   }
 }
 
-export type Parse = (text: string) => unknown;
+/** The text of a value that JavaScript or JSON cannot express, such as `infinity`. */
+export class OwnText {
+  constructor(readonly text: string) {}
+}
+
+type Parse = (text: string) => unknown;
 
 /** Its declared type is wrong. */
 const arrays = types.arrayParser as unknown as {
   create(text: string, element: (text: string | null) => unknown): { parse(): unknown[] };
 };
 
-export function arrayParser(parse: Parse): Parse {
-  const element = (text: string | null) => (text === null ? null : parse(text));
-  return (text) => arrays.create(text, element).parse();
+/** With parsers for these types and for arrays of them. */
+function withParsers(
+  others: CustomTypesConfig,
+  parsers: Readonly<Record<number, Parse>>,
+): CustomTypesConfig {
+  const all = new Map<number, Parse>();
+  for (const [key, parse] of Object.entries(parsers)) {
+    const oid = Number(key);
+    const element = (text: string | null) => (text === null ? null : parse(text));
+    all.set(oid, parse);
+    if (ARRAYS[oid]) all.set(ARRAYS[oid], (text) => arrays.create(text, element).parse());
+  }
+  return {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+      (format === 'binary' ? undefined : all.get(oid)) ?? others.getTypeParser(oid, format),
+  };
 }
 
 /**
@@ -39,16 +77,60 @@ function timeOf(oid: number): Parse {
   };
 }
 
-const PARSERS = new Map<number, Parse>(
-  [DATE, TIMESTAMP, TIMESTAMPTZ].map((oid) => [oid, timeOf(oid)]),
-);
-// The driver returns the text as well, after a search for other characters than digits.
-PARSERS.set(INT8, (text) => text);
-for (const [array, oid] of Object.entries(ARRAYS)) {
-  PARSERS.set(Number(array), arrayParser(PARSERS.get(oid)!));
+export const VALUE_TYPES = withParsers(types, {
+  [DATE]: timeOf(DATE),
+  [TIMESTAMP]: timeOf(TIMESTAMP),
+  [TIMESTAMPTZ]: timeOf(TIMESTAMPTZ),
+  // The driver returns the text as well, after a search for other characters than digits.
+  [INT8]: (text) => text,
+});
+
+/** In the style ISO, years have four digits or more. */
+const ISO = /^(-?infinity|\d{4,}-\d\d-\d\d( [\d:.]+([+-][\d:]+)?)?( BC)?)$/;
+
+/** A `Date`, or the text of a time that a `Date` cannot be. A time in another style still fails. */
+function storedTimeOf(oid: number): Parse {
+  const parse = timeOf(oid);
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (ISO.test(text)) return new OwnText(text);
+      throw error;
+    }
+  };
 }
 
-export const VALUE_TYPES: CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    (format === 'binary' ? undefined : PARSERS.get(oid)) ?? types.getTypeParser(oid, format),
-};
+/** A day is text in JSON. A `Date` would have it in the time zone of the process. */
+function dayOf(text: string): unknown {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return text;
+  if (ISO.test(text)) return new OwnText(text);
+  throw new UnreadableTimeError(text);
+}
+
+/** JSON has no number that is not finite. */
+function floatOf(text: string): unknown {
+  const number = Number(text);
+  return Number.isFinite(number) ? number : new OwnText(text);
+}
+
+function intervalOf(text: string): unknown {
+  const parse = types.getTypeParser(INTERVAL) as Parse;
+  return text.endsWith('infinity') ? new OwnText(text) : parse(text);
+}
+
+/**
+ * How the rows of resources are read: a row with a value that JavaScript cannot hold must not make the others of a
+ * list unreadable, and documents keep their digits. Values that decide something, such as the end of a token, are
+ * read with {@link VALUE_TYPES}, which fails for a time that it cannot read.
+ */
+export const STORED_TYPES = withParsers(VALUE_TYPES, {
+  [DATE]: dayOf,
+  [TIMESTAMP]: storedTimeOf(TIMESTAMP),
+  [TIMESTAMPTZ]: storedTimeOf(TIMESTAMPTZ),
+  [FLOAT4]: floatOf,
+  [FLOAT8]: floatOf,
+  [INTERVAL]: intervalOf,
+  [JSON_TYPE]: parseStoredJson,
+  [JSONB]: parseStoredJson,
+});

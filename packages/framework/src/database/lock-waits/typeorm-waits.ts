@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Bulkheads } from '../bulkheads.js';
 import type { PoolClient } from '../connections/pool-client.js';
-import { RowLockedError } from '../database-failure.js';
+import { RowLockedError } from '../database-error.js';
 import { insideTransaction, isInsideTransaction } from './inside-transaction.js';
 
 /** Methods of a manager that begin a transaction. Repositories call them. */

@@ -9,7 +9,7 @@ export interface Dependent {
   readonly blocks: boolean;
 }
 
-export interface TablePart {
+interface TablePart {
   readonly kind: 'index' | 'constraint';
   readonly name: string;
 }
@@ -68,7 +68,7 @@ export async function propertiesOf(
   return rows.map(({ what }) => what);
 }
 
-/** TypeORM reads no index on expressions only, and no constraint without a column. */
+/** TypeORM itself reads no index on expressions only, and no constraint without a column. */
 export function partsOf(queryRunner: QueryRunner, table: string): Promise<readonly TablePart[]> {
   return queryRunner.query(
     `SELECT 'constraint' AS kind, conname AS name FROM pg_constraint

@@ -10,7 +10,7 @@ import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf, tablesOf } from '../data-source.js';
 import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
-import { isOutage, isReadOnly } from '../database-failure.js';
+import { isOutage, isReadOnly } from '../database-error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { showLife, silenceOf, takeLock } from './migration-lock.js';
 import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';

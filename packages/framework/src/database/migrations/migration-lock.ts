@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { ADVISORY_LOCKS } from '../advisory-locks.js';
-import { RELIED_ON } from '../connections/session-settings.js';
+import { OWN_SESSION } from '../connections/session-settings.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 
@@ -10,9 +10,7 @@ const { migrations: LOCK } = ADVISORY_LOCKS;
 
 /** The last timeout is new in PostgreSQL 17. */
 const SETTINGS = {
-  ...RELIED_ON,
-  default_transaction_isolation: 'read committed',
-  idle_session_timeout: '0',
+  ...OWN_SESSION,
   statement_timeout: '0',
   lock_timeout: '0',
   idle_in_transaction_session_timeout: '0',

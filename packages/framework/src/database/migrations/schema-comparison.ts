@@ -5,8 +5,6 @@ import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js
 import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import { partsOf } from './catalogs.js';
-import type { TablePart } from './catalogs.js';
-import { merged } from './merged-entities.js';
 
 /** Part of a table that no entity declares. */
 export interface Undeclared {
@@ -18,6 +16,9 @@ export interface Undeclared {
 interface Named {
   readonly name?: string | undefined;
 }
+
+/** Of entities, and of TypeORM's copies of tables. */
+const PARTS = ['indices', 'checks', 'uniques', 'exclusions', 'foreignKeys'] as const;
 
 /** Types between which PostgreSQL casts by itself, both ways. It rejects a value that does not fit. */
 const WITH_CASTS = [
@@ -71,29 +72,19 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       const table = this.tableOf(metadata);
       if (table === undefined) continue;
       await this.readUuidDefaults(table);
-      await this.leaveUnread(table, metadata);
-      this.leaveUndeclared(table, metadata);
+      await this.leaveUndeclared(table, metadata);
     }
     await super.executeSchemaSyncOperationsInProperOrder();
   }
 
-  /** A renamed column has the name that the entity declares only now. */
+  /** TypeORM does not compare columns before. A renamed column has the name that the entity declares only now. */
   protected override async renameColumns(): Promise<void> {
-    const names = new Map(
-      this.tables.map((table) => [table.name, new Set(table.columns.map(({ name }) => name))]),
-    );
     await super.renameColumns();
     for (const metadata of this.entityToSyncMetadatas) {
       const table = this.tableOf(metadata);
-      for (const column of table?.columns ?? []) {
-        const declared = metadata.columns.find(({ databaseName }) => databaseName === column.name);
-        if (
-          table !== undefined &&
-          declared !== undefined &&
-          !names.get(table.name)?.has(column.name)
-        ) {
-          this.leaveOpen(table, column, declared);
-        }
+      for (const declared of metadata.columns) {
+        const column = table?.findColumnByName(declared.databaseName);
+        if (table && column) this.leaveOpen(table, column, declared);
       }
     }
   }
@@ -110,17 +101,6 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     }
   }
 
-  /** TypeORM does not read all parts of a table. */
-  private async leaveUnread(table: Table, metadata: EntityMetadata): Promise<void> {
-    const known = [table, metadata].flatMap(
-      ({ indices, checks, exclusions, uniques, foreignKeys }): readonly Named[] =>
-        [indices, checks, exclusions, uniques, foreignKeys].flat(),
-    );
-    for (const part of await partsOf(this.queryRunner, quoted(table))) {
-      if (!known.some(({ name }) => name === part.name)) this.leavePart(table, part);
-    }
-  }
-
   private tableOf(metadata: EntityMetadata): Table | undefined {
     // Private in TypeORM.
     return this.tables.find(
@@ -128,45 +108,35 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  /** Removes undeclared parts from TypeORM's copy of the table. */
-  private leaveUndeclared(table: Table, metadata: EntityMetadata): void {
-    const columns = new Map(metadata.columns.map((column) => [column.databaseName, column]));
+  /** Removes undeclared parts from TypeORM's copy of the table, which lacks some of them. */
+  private async leaveUndeclared(table: Table, metadata: EntityMetadata): Promise<void> {
     if (metadata.comment === undefined) delete table.comment;
-    table.indices = this.declared(table, 'index', table.indices, metadata.indices);
-    table.checks = this.declared(table, 'constraint', table.checks, metadata.checks);
-    table.exclusions = this.declared(table, 'constraint', table.exclusions, metadata.exclusions);
-    table.foreignKeys = this.declared(table, 'constraint', table.foreignKeys, metadata.foreignKeys);
+    const columns = new Map(metadata.columns.map((column) => [column.databaseName, column]));
     // TypeORM does not compare the name of a constraint on one column.
-    const isOfUnique = ({ columnNames: [name = '', ...others] }: { columnNames: string[] }) =>
-      others.length === 0 && isUnique(columns.get(name));
-    table.uniques = this.declared(table, 'constraint', table.uniques, [
-      ...metadata.uniques,
-      ...table.uniques.filter(isOfUnique),
-    ]);
+    const uniques = table.uniques.filter(
+      ({ columnNames: [name = '', ...others] }) =>
+        others.length === 0 && isUnique(columns.get(name)),
+    );
+    const declared = PARTS.flatMap((part): readonly Named[] => metadata[part]).concat(uniques);
+    const left = new Set<string | undefined>();
+    for (const { kind, name } of await partsOf(this.queryRunner, quoted(table))) {
+      if (declared.some((part) => part.name === name)) continue;
+      if (GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table)) continue;
+      left.add(name);
+      const what = `the ${kind} "${name}" of ${quoted(table)}`;
+      if (kind === 'constraint') this.leave(table, what, `DROP CONSTRAINT "${name}"`);
+      // An index is in the schema of its table.
+      else this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
+    }
+    for (const part of PARTS) {
+      const kept = (table[part] as readonly Named[]).filter(({ name }) => !left.has(name));
+      Object.assign(table, { [part]: kept });
+    }
     table.columns = table.columns.filter((column) => {
-      const declared = columns.get(column.name);
-      if (declared !== undefined) this.leaveOpen(table, column, declared);
       // An entity need not declare columns that the database computes.
-      else if (column.generatedType !== undefined) {
-        const what = `the generated column "${column.name}" of ${quoted(table)}`;
-        this.leave(table, what, `DROP COLUMN "${column.name}"`);
-        return false;
-      }
-      return true;
-    });
-  }
-
-  /** Parts that the entity declares, or has declared once. */
-  private declared<Part extends Named>(
-    table: Table,
-    kind: TablePart['kind'],
-    parts: readonly Part[],
-    ofEntity: readonly Named[],
-  ): Part[] {
-    return parts.filter(({ name = '' }) => {
-      if (ofEntity.some((each) => each.name === name)) return true;
-      if (GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table)) return true;
-      this.leavePart(table, { kind, name });
+      if (columns.has(column.name) || column.generatedType === undefined) return true;
+      const what = `the generated column "${column.name}" of ${quoted(table)}`;
+      this.leave(table, what, `DROP COLUMN "${column.name}"`);
       return false;
     });
   }
@@ -240,16 +210,29 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
   }
 
-  private leavePart(table: Table, { kind, name }: TablePart): void {
-    const what = `the ${kind} "${name}" of ${quoted(table)}`;
-    if (kind === 'constraint') this.leave(table, what, `DROP CONSTRAINT "${name}"`);
-    // An index is in the schema of its table.
-    else this.undeclared.push({ what, toDrop: `DROP INDEX ${quoted(table, name)}` });
-  }
-
   private leave(table: Table, what: string, change: string): void {
     this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(table)} ${change}` });
   }
+}
+
+/** One declaration for all entities of a table. */
+function merged(entities: readonly EntityMetadata[]): EntityMetadata {
+  const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
+  if (others.length === 0) return first;
+  const once = <Part>(parts: readonly Part[], nameOf: (part: Part) => unknown) => ({
+    value: [...new Map(parts.map((part) => [nameOf(part), part])).values()],
+  });
+  const partsOfAll = PARTS.map((part) => {
+    const parts = entities.flatMap((entity): readonly Named[] => entity[part]);
+    return [part, once(parts, ({ name }) => name)] as const;
+  });
+  return Object.create(first, {
+    ...Object.fromEntries(partsOfAll),
+    columns: once(
+      entities.flatMap(({ columns }) => columns),
+      ({ databaseName }) => databaseName,
+    ),
+  }) as EntityMetadata;
 }
 
 /** TypeORM looks for the expressions of generated columns in a table that it makes only if an entity declares some. */

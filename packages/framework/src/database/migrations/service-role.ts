@@ -3,9 +3,7 @@ import type { Logger } from 'pino';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { tableOf } from '../data-source.js';
-import type { DatabaseSchema } from '../data-source.js';
-import { ALL_ROWS, grantStatements } from './grants.js';
-import type { GrantedTable } from './grants.js';
+import type { DatabaseSchema, Privilege } from '../data-source.js';
 import { scramVerifier } from './scram-verifier.js';
 
 /** The role that the service connects with, beside the role that migrates. */
@@ -21,6 +19,8 @@ export interface ServiceAccess {
 }
 
 const INSUFFICIENT_PRIVILEGE = '42501';
+
+const ALL_ROWS: readonly Privilege[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
 /** A superuser is a member of every role. */
 const ROLE =
@@ -39,10 +39,18 @@ const PLACE = `SELECT current_database() AS database, current_schema() AS schema
 
 interface Place {
   readonly database: string;
+  /** The schema that the session creates in. */
   readonly schema: string;
-  readonly canCreate: boolean;
   readonly functions: readonly string[];
+  /** As identifiers of SQL. */
   readonly sequences: readonly string[];
+}
+
+interface GrantedTable {
+  /** As an identifier of SQL, with its schema if it has one. */
+  readonly path: string;
+  readonly schema: string | undefined;
+  readonly privileges: readonly Privilege[];
 }
 
 /**
@@ -64,14 +72,11 @@ export async function grantAccess(
     schema.functions ?? [],
     ids.map(([path]) => path),
     ids.map(([, name]) => name),
-  ])) as Place[];
-  const statements = grantStatements({
-    ...place!,
-    role: role.name,
-    tables: grantedTables(dataSource, schema),
-  });
-  for (const statement of statements) await session.query(statement);
-  if (place!.canCreate) {
+  ])) as [Place & { readonly canCreate: boolean }];
+  for (const statement of grantStatements(role.name, place, grantedTables(dataSource, schema))) {
+    await session.query(statement);
+  }
+  if (place.canCreate) {
     log.warn(
       'DATABASE_SERVICE_ROLE may create in the database (docs/operations.md, "Database roles")',
     );
@@ -116,15 +121,33 @@ function grantedTables(
   dataSource: DataSource,
   { privileges }: DatabaseSchema,
 ): readonly GrantedTable[] {
-  const migrations: GrantedTable = {
-    path: escapeIdentifier(dataSource.options.migrationsTableName!),
-    schema: undefined,
-    privileges: ['SELECT'],
-  };
-  const tables = dataSource.entityMetadatas.map((metadata) => ({
-    path: tableOf(dataSource, metadata),
-    schema: metadata.schema,
-    privileges: privileges?.get(metadata.target) ?? ALL_ROWS,
-  }));
-  return [migrations, ...tables];
+  const migrations = escapeIdentifier(dataSource.options.migrationsTableName!);
+  return [
+    { path: migrations, schema: undefined, privileges: ['SELECT'] },
+    ...dataSource.entityMetadatas.map((metadata) => ({
+      path: tableOf(dataSource, metadata),
+      schema: metadata.schema,
+      privileges: privileges?.get(metadata.target) ?? ALL_ROWS,
+    })),
+  ];
+}
+
+/** The role then has these privileges on the tables, and no others from one grantor. */
+export function grantStatements(
+  role: string,
+  { database, schema, functions, sequences }: Place,
+  tables: readonly GrantedTable[],
+): string[] {
+  const grantee = escapeIdentifier(role);
+  const schemas = new Set(tables.map((table) => table.schema ?? schema).concat(schema));
+  return [
+    `GRANT CONNECT ON DATABASE ${escapeIdentifier(database)} TO ${grantee}`,
+    ...[...schemas].map((name) => `GRANT USAGE ON SCHEMA ${escapeIdentifier(name)} TO ${grantee}`),
+    ...tables.flatMap(({ path, privileges }) => [
+      `REVOKE ALL ON ${path} FROM ${grantee}`,
+      `GRANT ${privileges.join(', ')} ON ${path} TO ${grantee}`,
+    ]),
+    ...functions.map((signature) => `GRANT EXECUTE ON FUNCTION ${signature} TO ${grantee}`),
+    ...sequences.map((name) => `GRANT USAGE ON SEQUENCE ${name} TO ${grantee}`),
+  ];
 }

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
-import { GroupLockedError, RowLockedError } from '../../database/database-failure.js';
+import { GroupLockedError, RowLockedError } from '../../database/database-error.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';

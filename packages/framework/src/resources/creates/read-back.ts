@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import type { Tracer } from '../../observability/tracer.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Bulkheads, SOON } from '../../database/bulkheads.js';
-import { RowLockedError } from '../../database/database-failure.js';
+import { RowLockedError } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';

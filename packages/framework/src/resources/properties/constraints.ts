@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { isTooLarge, isValueRejected } from '../../database/database-failure.js';
+import { isTooLarge, isValueRejected } from '../../database/database-error.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';

@@ -1,5 +1,5 @@
 import { Batcher } from '../../database/batcher.js';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared, uncounted } from '../../database/statements.js';
 import type { Statements } from '../../database/statements.js';

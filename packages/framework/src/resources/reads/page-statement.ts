@@ -1,5 +1,5 @@
 import { escapeIdentifier } from 'pg';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { prepared, uncounted } from '../../database/statements.js';
 import type { Statement } from '../../database/statements.js';
 import type { EntityColumn } from '../properties/entity-column.js';

@@ -3,8 +3,8 @@ import { Batcher } from '../../database/batcher.js';
 import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
-import { STORED_TYPES } from '../../database/connections/stored-types.js';
-import { stateOf } from '../../database/database-failure.js';
+import { STORED_TYPES } from '../../database/connections/value-types.js';
+import { stateOf } from '../../database/database-error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { Page } from '../../http/answers/page.js';
@@ -259,8 +259,8 @@ function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | unde
     return { start: least, end: greatest, isEmpty };
   }
   return isDescending
-    ? { start: least, end: keyType.before(after), isEmpty }
-    : { start: keyType.after(after), end: greatest, isEmpty };
+    ? { start: least, end: keyType.next(after, -1n), isEmpty }
+    : { start: keyType.next(after, 1n), end: greatest, isEmpty };
 }
 
 /** Reads with `afterValue`, which need not be a value of the column. */

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { isCausedByRow } from '../../database/database-failure.js';
+import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
 import { toAnswer } from '../../http/errors/to-answer.js';

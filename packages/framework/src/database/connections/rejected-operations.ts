@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { READ_ONLY, stateOf } from '../database-failure.js';
+import { READ_ONLY, stateOf } from '../database-error.js';
 
 /**
  * Milliseconds without such an error until the database counts as recovered. On a full disk, some statements still
@@ -14,19 +14,19 @@ const WRITES = 'writes';
 const WRITING = new Set(['INSERT', 'UPDATE', 'DELETE']);
 
 /** Logs which operations the database rejects, for example because of a full disk, and when it accepts them again. */
-export class RefusedOperations {
+export class RejectedOperations {
   /** By operation, such as INSERT. */
-  private readonly refused = new Map<string, { last: number; count: number }>();
+  private readonly rejected = new Map<string, { last: number; count: number }>();
 
   constructor(private readonly logger: Logger) {}
 
-  noteFailure(operation: string, error: unknown): void {
-    const refused = stateOf(error) === READ_ONLY ? WRITES : operation;
-    const { count } = this.refused.get(refused) ?? { count: 0 };
+  noteError(operation: string, error: unknown): void {
+    const rejected = stateOf(error) === READ_ONLY ? WRITES : operation;
+    const { count } = this.rejected.get(rejected) ?? { count: 0 };
     if (count === 0) {
-      this.logger.error({ reason: describeFailure(error) }, `the database refuses ${refused}`);
+      this.logger.error({ reason: describeFailure(error) }, `the database rejects ${rejected}`);
     }
-    this.refused.set(refused, { last: performance.now(), count: count + 1 });
+    this.rejected.set(rejected, { last: performance.now(), count: count + 1 });
   }
 
   noteSuccess(operation: string): void {
@@ -34,10 +34,10 @@ export class RefusedOperations {
     if (WRITING.has(operation)) this.end(WRITES);
   }
 
-  private end(refused: string): void {
-    const entry = this.refused.get(refused);
+  private end(rejected: string): void {
+    const entry = this.rejected.get(rejected);
     if (entry === undefined || performance.now() - entry.last < RECOVERY) return;
-    this.refused.delete(refused);
-    this.logger.info({ refused: entry.count }, `the database accepts ${refused} again`);
+    this.rejected.delete(rejected);
+    this.logger.info({ rejected: entry.count }, `the database accepts ${rejected} again`);
   }
 }

@@ -1,26 +1,12 @@
 import type { Logger } from 'pino';
-import { databaseServers } from '../../config/database-url.js';
 import { POLL_INTERVAL } from '../../config/secret-file.js';
 import type { Secret } from '../../config/secret-file.js';
 import { describeFailure } from '../../observability/describe-failure.js';
-import { isLoginRefused } from '../database-failure.js';
+import { isLoginRejected } from '../database-error.js';
 import { hostOf } from './find-primary.js';
 import type { PoolClientConfig } from './pool-client.js';
-import { Servers } from './servers.js';
-
-/** TypeORM copies these parts of the URL at the start. The driver would use one that a later URL lacks. */
-const PARTS_OF_URL = {
-  host: undefined,
-  port: undefined,
-  user: undefined,
-  password: undefined,
-  database: undefined,
-};
-
-interface Login {
-  readonly url: string;
-  readonly servers: Servers;
-}
+import { Timelines } from './timelines.js';
+import { Cluster } from './cluster.js';
 
 /**
  * The URL of new connections. A new `DATABASE_URL` is used once a primary accepts it. When a server rejects the
@@ -29,9 +15,12 @@ interface Login {
  *
  * A function as `password` of pg could neither go back to the former one, nor change user and hosts.
  */
-export class Logins {
-  private current: Login;
-  private former: Login | undefined;
+export class ConnectionTarget {
+  /** Of the URL in use. */
+  cluster: Cluster;
+  private former: Cluster | undefined;
+  /** Shared, because a new URL can have other servers of one cluster. */
+  private readonly timelines: Timelines;
   private poll: NodeJS.Timeout | undefined;
   /** Shared by all connections that were rejected at the same time. */
   private search: Promise<boolean> | undefined;
@@ -44,14 +33,13 @@ export class Logins {
     private readonly config: PoolClientConfig,
     private readonly logger: Logger,
   ) {
-    const { value: url } = source;
-    const servers = databaseServers(url);
-    this.current = { url, servers: Servers.of(servers, logger) };
-    Object.assign(config, PARTS_OF_URL, { connectionString: servers.urls[0] });
-  }
-
-  get servers(): Servers {
-    return this.current.servers;
+    this.timelines = new Timelines(logger);
+    this.cluster = new Cluster(source.value, this.timelines);
+    // TypeORM copies parts of the URL at the start. The driver would use one that a later URL lacks.
+    for (const part of ['host', 'port', 'user', 'password', 'database'] as const) {
+      config[part] = undefined;
+    }
+    config.connectionString = this.cluster.firstHost;
   }
 
   follow(): void {
@@ -69,15 +57,15 @@ export class Logins {
    * @throws NoPrimaryError, or the error of the only host
    */
   async findPrimary(signal: AbortSignal): Promise<boolean> {
-    const { config, current } = this;
+    const { config, cluster } = this;
     try {
-      const url = await current.servers.findPrimary(config, signal);
+      const url = await cluster.findPrimary(config, signal);
       const { connectionString: last = url } = config;
-      if (url === last || signal.aborted || current !== this.current) return false;
+      if (url === last || signal.aborted || cluster !== this.cluster) return false;
       config.connectionString = url;
       return hostOf(url) !== hostOf(last);
     } catch (error) {
-      if (!isLoginRefused(error)) throw error;
+      if (!isLoginRejected(error)) throw error;
       this.source.refresh();
       const isOther = (await this.tryLogin(this.next)) || (await this.tryLogin(this.former));
       if (!isOther) throw error;
@@ -96,11 +84,10 @@ export class Logins {
     return this.search;
   }
 
-  /** The URL of the file, if it is not in use. */
-  private get next(): Login | undefined {
+  /** The servers of the URL in the file, if it is not in use. */
+  private get next(): Cluster | undefined {
     const { value: url } = this.source;
-    if (url === this.current.url) return undefined;
-    return { url, servers: this.servers.replacedBy(databaseServers(url)) };
+    return url === this.cluster.url ? undefined : new Cluster(url, this.timelines);
   }
 
   private async takeUpNext(): Promise<void> {
@@ -108,33 +95,33 @@ export class Logins {
     await this.tryLogin(this.next);
   }
 
-  private async tryLogin(login: Login | undefined): Promise<boolean> {
-    if (login === undefined) return false;
+  private async tryLogin(cluster: Cluster | undefined): Promise<boolean> {
+    if (cluster === undefined) return false;
     try {
       const signal = AbortSignal.timeout(this.config.limits.connection);
-      this.use(login, await login.servers.findPrimary(this.config, signal));
+      this.use(cluster, await cluster.findPrimary(this.config, signal));
       return true;
     } catch (error) {
-      this.report(login, error);
+      this.report(cluster, error);
       return false;
     }
   }
 
-  private use(login: Login, url: string): void {
+  private use(cluster: Cluster, url: string): void {
     this.config.connectionString = url;
-    if (login.url === this.current.url) return;
-    this.former = this.current;
-    this.current = login;
+    if (cluster.url === this.cluster.url) return;
+    this.former = this.cluster;
+    this.cluster = cluster;
     this.reported = undefined;
     const server = hostOf(url);
-    if (login.url === this.source.value) {
+    if (cluster.url === this.source.value) {
       this.logger.info({ server }, 'new connections use the new DATABASE_URL');
     } else {
       this.logger.warn({ server }, 'new connections use the former DATABASE_URL');
     }
   }
 
-  private report({ url }: Login, error: unknown): void {
+  private report({ url }: Cluster, error: unknown): void {
     if (url !== this.source.value || url === this.reported) return;
     this.reported = url;
     const reason = describeFailure(error);

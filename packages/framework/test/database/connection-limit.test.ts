@@ -1,37 +1,37 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Ceiling } from '../../src/database/connections/ceiling.js';
+import { ConnectionLimit } from '../../src/database/connections/connection-limit.js';
 
 let pool: { max: number };
-let ceiling: Ceiling;
+let limit: ConnectionLimit;
 
 beforeEach(() => {
   vi.useFakeTimers();
   pool = { max: 10 };
-  ceiling = new Ceiling(pool);
+  limit = new ConnectionLimit(pool);
 });
 
 afterEach(() => {
-  ceiling.close();
+  limit.close();
   vi.useRealTimers();
 });
 
-it('lets the pool have as many connections as it has when the server refuses another, and one at least', () => {
-  ceiling.noteLimit(3);
+it('lets the pool have as many connections as it has when the server rejects another, and one at least', () => {
+  limit.noteLimit(3);
   expect(pool.max).toBe(3);
-  expect(ceiling.isLowered).toBe(true);
+  expect(limit.isLowered).toBe(true);
   // One that was on its way counts.
-  ceiling.noteConnection(4);
+  limit.noteConnection(4);
   expect(pool.max).toBe(4);
-  ceiling.noteConnection(2);
+  limit.noteConnection(2);
   expect(pool.max).toBe(4);
-  ceiling.noteLimit(0);
+  limit.noteLimit(0);
   expect(pool.max).toBe(1);
 });
 
 it('lets the pool try to get one more, after pauses that grow up to half a minute', () => {
   const pauses: number[] = [];
-  for (let refusals = 0; refusals < 8; refusals += 1) {
-    ceiling.noteLimit(3);
+  for (let rejections = 0; rejections < 8; rejections += 1) {
+    limit.noteLimit(3);
     const start = Date.now();
     while (pool.max === 3) vi.advanceTimersByTime(100);
     expect(pool.max).toBe(4);
@@ -41,13 +41,13 @@ it('lets the pool try to get one more, after pauses that grow up to half a minut
 });
 
 it('lets the pool have all when the server has room again, and begins anew', () => {
-  ceiling.noteLimit(3);
-  ceiling.noteLimit(3);
+  limit.noteLimit(3);
+  limit.noteLimit(3);
   vi.advanceTimersByTime(1_000);
-  ceiling.noteConnection(4);
+  limit.noteConnection(4);
   expect(pool.max).toBe(10);
-  expect(ceiling.isLowered).toBe(false);
-  ceiling.noteLimit(9);
+  expect(limit.isLowered).toBe(false);
+  limit.noteLimit(9);
   vi.advanceTimersByTime(1_000);
   expect(pool.max).toBe(10);
 });

@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { DATABASE_LIMITS } from '../../src/database/limits.js';
-import { databaseServers } from '../../src/config/database-url.js';
-import { Servers } from '../../src/database/connections/servers.js';
+import { Cluster } from '../../src/database/connections/cluster.js';
+import { Timelines } from '../../src/database/connections/timelines.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -12,12 +12,12 @@ const collectGarbage = runInNewContext('gc') as () => void;
 it('a search for the primary that has failed leaves nothing behind', async () => {
   // Nobody may listen on this port.
   const url = 'postgres://tools@127.0.0.1:1/tools';
-  const servers = Servers.of(databaseServers(url), pino({ level: 'silent' }));
+  const cluster = new Cluster(url, new Timelines(pino({ level: 'silent' })));
   const config = { connectionString: url, limits: { ...DATABASE_LIMITS, reply: 1_000 } };
   const { signal } = new AbortController();
   const search = async (times: number) => {
     for (let n = 0; n < times; n++) {
-      await expect(servers.findPrimary(config, signal)).rejects.toThrow('ECONNREFUSED');
+      await expect(cluster.findPrimary(config, signal)).rejects.toThrow('ECONNREFUSED');
     }
     // In two turns, because a signal is released after what refers to it.
     for (let turn = 0; turn < 2; turn++) {

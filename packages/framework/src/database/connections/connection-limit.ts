@@ -6,7 +6,7 @@ const PAUSE = { first: 1_000, last: 30_000 } as const;
  * the database or of the server, shared with other clients. Once it has rejected one, requests wait for the existing
  * connections, and one of them sometimes tries to get another.
  */
-export class Ceiling {
+export class ConnectionLimit {
   private readonly configured: number;
   /** Connections of the pool when the server rejected another. */
   private allowed: number;

@@ -1,28 +1,27 @@
-import type { Logger } from 'pino';
+import { databaseServers } from '../../config/database-url.js';
 import type { DatabaseServers } from '../../config/database-url.js';
 import { findPrimary, hostOf } from './find-primary.js';
 import { PoolClient } from './pool-client.js';
 import type { PoolClientConfig, StatementRunner } from './pool-client.js';
-import { Timelines } from './timelines.js';
+import type { Timelines } from './timelines.js';
 
 /** The servers of a `DATABASE_URL`, of which one is the primary. */
-export class Servers {
-  private constructor(
-    private readonly servers: DatabaseServers,
+export class Cluster {
+  private readonly servers: DatabaseServers;
+
+  constructor(
+    readonly url: string,
     private readonly timelines: Timelines,
-  ) {}
-
-  static of(servers: DatabaseServers, logger: Logger): Servers {
-    return new Servers(servers, new Timelines(logger));
+  ) {
+    this.servers = databaseServers(url);
   }
 
-  /** They may belong to one cluster with the former servers, so its timelines stay known. */
-  replacedBy(servers: DatabaseServers): Servers {
-    return new Servers(servers, this.timelines);
-  }
-
-  get areSeveral(): boolean {
+  get hasSeveralHosts(): boolean {
     return this.servers.urls.length > 1;
+  }
+
+  get firstHost(): string {
+    return this.servers.urls[0];
   }
 
   /**
@@ -33,10 +32,9 @@ export class Servers {
    * @throws NoPrimaryError, or the error of the only host
    */
   findPrimary(config: PoolClientConfig, signal: AbortSignal): Promise<string> {
-    const { urls } = this.servers;
-    const last = this.areSeveral ? hostOf(config.connectionString!) : undefined;
-    const first = urls.find((url) => last !== undefined && hostOf(url) === last);
-    const hosts = new Set(first === undefined ? urls : [first, ...urls]);
+    const last = hostOf(config.connectionString!);
+    const isLast = (url: string) => Number(hostOf(url) === last);
+    const urls = this.servers.urls.toSorted((one, other) => isLast(other) - isLast(one));
     const tryHost = async (connectionString: string, end: AbortSignal): Promise<number> => {
       const client = new PoolClient({ ...config, connectionString, onCreate: () => {} });
       // With `once`, because Node.js 20 and 22 keep a signal of `AbortSignal.any` for as long as it has a listener.
@@ -48,7 +46,7 @@ export class Servers {
         client.abandon();
       }
     };
-    return findPrimary([...hosts], tryHost, signal);
+    return findPrimary(urls, tryHost, signal);
   }
 
   /**
@@ -70,11 +68,8 @@ export class Servers {
    */
   async adopt(client: PoolClient, runner?: StatementRunner): Promise<number> {
     await client.adoptSession(this.servers.mustWrite, runner);
-    if (!this.areSeveral) return 0;
-    const timeline = await client.timeline();
-    if (timeline === undefined) return 0;
-    this.timelines.check(timeline, `${client.host}:${client.port}`);
-    return timeline.number;
+    const timeline = this.hasSeveralHosts ? await client.timeline() : undefined;
+    return timeline ? this.timelines.check(timeline, `${client.host}:${client.port}`) : 0;
   }
 }
 

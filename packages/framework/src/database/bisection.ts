@@ -1,25 +1,25 @@
 import { ERRORS } from '../errors/common-errors.js';
-import { RefusedStatementError } from './database-failure.js';
+import { RejectedStatementError } from './database-error.js';
 
 /** Rows of the first groups. The number doubles while the database is fast. */
 export const FIRST_ROWS = 32;
 
 /**
- * Limits of halving a group that the database rejects, possibly because of only some of its rows. If it rejects all
+ * Limits of the bisection of a group that the database rejects, possibly because of only some of its rows. If it rejects all
  * rows, the errors in a row soon end the attempt. The statements are enough for each row of a group of {@link
  * FIRST_ROWS}.
  */
-export const MAX_HALVING = { statements: 2 * FIRST_ROWS, failuresInARow: 16 };
+export const MAX_BISECTION = { statements: 2 * FIRST_ROWS, errorsInARow: 16 };
 
-export type Halving = ReturnType<typeof beginHalving>;
+export type Bisection = ReturnType<typeof beginBisection>;
 
 /** @param milliseconds after which no more halves are tried */
-export function beginHalving(milliseconds: number) {
+export function beginBisection(milliseconds: number) {
   return {
     milliseconds,
     since: performance.now(),
     statements: 0,
-    failuresInARow: 0,
+    errorsInARow: 0,
     /** Whether rows are locked by another transaction. */
     isLocked: false,
     /** Whether the database has rejected rows and may store others. */
@@ -30,18 +30,18 @@ export function beginHalving(milliseconds: number) {
 }
 
 /** Whether the database may store other rows of a group, and the group has not reached its limits. */
-export function canBePartial(error: unknown, halving: Halving): boolean {
-  if (!(error instanceof RefusedStatementError && error.canBePartial)) return false;
-  halving.failuresInARow += 1;
+export function canBePartial(error: unknown, bisection: Bisection): boolean {
+  if (!(error instanceof RejectedStatementError && error.canBePartial)) return false;
+  bisection.errorsInARow += 1;
   if (error.kind === ERRORS.rowLocked) {
     // The whole group has waited for the lock. Its parts wait only shortly.
-    if (!halving.isLocked) halving.since = performance.now();
-    halving.isLocked = true;
+    if (!bisection.isLocked) bisection.since = performance.now();
+    bisection.isLocked = true;
   }
   const isWithinLimits =
-    halving.statements < MAX_HALVING.statements &&
-    halving.failuresInARow < MAX_HALVING.failuresInARow &&
-    performance.now() - halving.since < halving.milliseconds;
-  halving.isPartial ||= isWithinLimits;
+    bisection.statements < MAX_BISECTION.statements &&
+    bisection.errorsInARow < MAX_BISECTION.errorsInARow &&
+    performance.now() - bisection.since < bisection.milliseconds;
+  bisection.isPartial ||= isWithinLimits;
   return isWithinLimits;
 }

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DATABASE_LIMITS } from '../../src/database/limits.js';
-import { Logins } from '../../src/database/connections/logins.js';
+import { ConnectionTarget } from '../../src/database/connections/connection-target.js';
 import type { PoolClientConfig } from '../../src/database/connections/pool-client.js';
 import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -9,12 +9,12 @@ import type { TestDatabase } from '../support/test-database.js';
 
 /* The URL of new connections, while a file and PostgreSQL get a new password one after the other. */
 
-const ROLE = 'role_of_logins';
+const ROLE = 'rotated_role';
 
 let database: TestDatabase;
 let source: { value: string; refresh: () => void };
 let config: PoolClientConfig;
-let logins: Logins;
+let target: ConnectionTarget;
 let log: readonly string[];
 
 const urlWith = (password: string) =>
@@ -33,11 +33,11 @@ beforeEach(async () => {
   const lines: string[] = [];
   log = lines;
   const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
-  logins = new Logins(source, config, pino({}, { write }));
+  target = new ConnectionTarget(source, config, pino({}, { write }));
 });
 
 afterEach(async () => {
-  logins.close();
+  target.close();
   await database.query(`DROP ROLE ${ROLE}`);
   await database.drop();
 });
@@ -46,7 +46,7 @@ describe('after a refused login', () => {
   it('the new URL is used if PostgreSQL has its password', async () => {
     source.value = urlWith('second');
     await setPassword('second');
-    expect(await logins.recover()).toBe(true);
+    expect(await target.recover()).toBe(true);
     expect(inUse()).toBe('second');
     expect(log).toEqual(['new connections use the new DATABASE_URL']);
   });
@@ -54,9 +54,9 @@ describe('after a refused login', () => {
   it('the former URL is used if PostgreSQL got its password back', async () => {
     source.value = urlWith('second');
     await setPassword('second');
-    await logins.recover();
+    await target.recover();
     await setPassword('first');
-    expect(await logins.recover()).toBe(true);
+    expect(await target.recover()).toBe(true);
     expect(inUse()).toBe('first');
     expect(log.at(-1)).toBe('new connections use the former DATABASE_URL');
   });
@@ -64,16 +64,16 @@ describe('after a refused login', () => {
   it('nothing changes if no URL has the password, which is logged once', async () => {
     source.value = urlWith('second');
     await setPassword('third');
-    const attempts = [logins.recover(), logins.recover()];
+    const attempts = [target.recover(), target.recover()];
     expect(attempts[0]).toBe(attempts[1]);
     expect(await Promise.all(attempts)).toEqual([false, false]);
-    expect(await logins.recover()).toBe(false);
+    expect(await target.recover()).toBe(false);
     expect(inUse()).toBe('first');
     expect(log).toEqual(['the new DATABASE_URL does not work: the former stays in use']);
   });
 
   it('the same URL is used if PostgreSQL accepts it again', async () => {
-    expect(await logins.recover()).toBe(true);
+    expect(await target.recover()).toBe(true);
     expect(inUse()).toBe('first');
     expect(log).toEqual([]);
   });
@@ -82,7 +82,7 @@ describe('after a refused login', () => {
 it('a new URL is taken up as soon as PostgreSQL accepts it, although nothing was refused', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   try {
-    logins.follow();
+    target.follow();
     source.value = urlWith('second');
     await setPassword('second');
     vi.advanceTimersByTime(60_000);

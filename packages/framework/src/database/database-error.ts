@@ -191,7 +191,7 @@ const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
 const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 /** `database-unavailable`, or an error of {@link ENDED_STATES}. */
-export class RefusedStatementError extends ServiceException {
+export class RejectedStatementError extends ServiceException {
   constructor(readonly state: string | undefined) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
   }
@@ -203,7 +203,7 @@ export class RefusedStatementError extends ServiceException {
 }
 
 /** Another transaction holds rows of the statement, as opposed to the table. */
-export class RowLockedError extends RefusedStatementError {
+export class RowLockedError extends RejectedStatementError {
   constructor() {
     super('55P03');
   }
@@ -223,7 +223,7 @@ export function isEndedByServer(error: unknown): boolean {
 /** During the start, the pool passes errors of the driver on. */
 export function stateOf(error: unknown): string | undefined {
   if (error instanceof DatabaseError) return error.code;
-  return error instanceof RefusedStatementError ? error.state : undefined;
+  return error instanceof RejectedStatementError ? error.state : undefined;
 }
 
 /** Whether PostgreSQL rolled a transaction back that may succeed when it is repeated (manual, chapter 13.5). */
@@ -235,8 +235,8 @@ export function isConflict(error: unknown): boolean {
  * Whether a server that works rejects another connection: the login, the database, the privilege, or for want of
  * room. All errors of PgBouncer have the SQLSTATE 08P01.
  */
-export function isTurnedAway(error: unknown): boolean {
-  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isTurnedAway);
+export function isConnectionRejected(error: unknown): boolean {
+  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isConnectionRejected);
   if (!(error instanceof DatabaseError)) return false;
   return error.code === '08P01'
     ? /connections (allowed|exceeded)/.test(error.message)
@@ -249,7 +249,7 @@ export function isPermanent(error: unknown): boolean {
 }
 
 /** Class 28 of the PostgreSQL manual, appendix A. */
-export function isLoginRefused(error: unknown): boolean {
-  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isLoginRefused);
+export function isLoginRejected(error: unknown): boolean {
+  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isLoginRejected);
   return error instanceof DatabaseError && String(error.code).startsWith('28');
 }
