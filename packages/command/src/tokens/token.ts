@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { StartupError } from '@resource-service/framework/command';
-import type { Identity } from '@resource-service/framework/identity';
 import type { Lifetime, TokenDetails } from '@resource-service/framework/tokens';
 import { CommandError, EXIT, usageError } from '../command-error.js';
 import { duration, lifetime, MAX_GRACE, tokenName } from './durations.js';
