@@ -5,12 +5,11 @@ import { pathToFileURL } from 'node:url';
 import { Body, Controller, Injectable, Module, Post } from '@nestjs/common';
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   allErrors,
   apiGeneratedOperations,
   Created,
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -37,6 +36,7 @@ import {
   withDatabase,
 } from '../../framework/src/testing.js';
 import { ENHANCERS } from '../../framework/test/support/enhancers.js';
+import { errorsOf } from '../../framework/test/support/errors.js';
 import { IDENTITY } from '../../framework/test/support/identity.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
 import type { TestDatabase } from '../../framework/test/support/test-database.js';
@@ -46,11 +46,7 @@ import type { OpenApiDocument } from '../src/generator/write-client.js';
 
 /* Creates of a service that makes the ids, when answers are lost. */
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([100, 199], {
+const ERRORS = errorsOf({
   toolNotFound: { number: 40_400_100, message: 'there is no such tool', remedy: 'Check the id' },
 });
 

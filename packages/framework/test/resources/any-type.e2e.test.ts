@@ -17,9 +17,8 @@ import { Exclude } from 'class-transformer';
 import { getMetadataStorage, IsOptional } from 'class-validator';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
-import { defineErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
@@ -40,6 +39,7 @@ import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 
@@ -148,11 +148,7 @@ class CreateSamples1 implements MigrationInterface {
   }
 }
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
   taken: { number: 40981, message: 'the id is taken', remedy: 'Choose another one' },
   largeTaken: { number: 40982, message: 'the number is taken', remedy: 'Choose another one' },
@@ -232,7 +228,7 @@ class SamplesController {
     @Body() sample: SamplePatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<SampleDto>> {
-    const changed = await samples.updates.patch(id, sample, precondition);
+    const changed = await samples.updates.patch(id, sample, { precondition });
     return new Representation(samples.represent(changed));
   }
 }

@@ -34,6 +34,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENCE } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -47,7 +48,6 @@ import {
   ApiResource,
   BodyTypes,
   Created,
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -86,11 +86,7 @@ import type { Filled, Origin, Page, Precondition } from '../../src/index.js';
 
 /* Tools have a number that the database makes, loans a UUID. */
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([100, 199], {
+const ERRORS = errorsOf({
   toolNotFound: { number: 40_400_100, message: 'there is no such tool', remedy: 'Check the id' },
   loanNotFound: { number: 40_400_101, message: 'there is no such loan', remedy: 'Check the id' },
   nameTaken: { number: 40_900_100, message: 'the name is taken', remedy: 'Choose another one' },

@@ -13,10 +13,9 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Line } from '../../src/http/body/body-lines.js';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -38,6 +37,7 @@ import {
 import type { Filled } from '../../src/index.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -45,11 +45,7 @@ import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
   missing: { number: 40480, message: 'there is no such cell', remedy: 'Check the id' },
   spotTaken: { number: 40981, message: 'the spot is taken', remedy: 'Choose another one' },

@@ -8,11 +8,10 @@ import { createChanges } from '@resource-service/changes/migrations';
 import { escapeIdentifier } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Line } from '../../src/http/body/body-lines.js';
 import type { PageParameters } from '../../src/http/answers/page.js';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -32,15 +31,12 @@ import { EntityColumns } from '../../src/resources/properties/entity-columns.js'
 import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
 
 /** What the sources of the statements give a name to. */
 function namesInSql(): readonly string[] {
@@ -83,7 +79,7 @@ const SORTED = ['value', '_value', 'page', 'created', 'n', 'A b', 'select'];
 /** Records have columns of these names. */
 const OF_RECORDS = new Set(['position', 'time', 'kind', 'principal', 'request_id', 'requestId']);
 
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
   missing: { number: 40480, message: 'there is no such row', remedy: 'Check the id' },
 });

@@ -16,13 +16,12 @@ import { IsLatitude, IsNumber, IsOptional } from 'class-validator';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RequestSignal } from '../../src/http/answers/request-signal.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   INT64_COLUMN,
@@ -50,17 +49,14 @@ import { JsonText } from '../../src/json/json-text.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
   missing: { number: 40480, message: 'there is no such note', remedy: 'Create it' },
 });

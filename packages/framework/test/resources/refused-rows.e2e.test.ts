@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Body, Controller, HttpCode, Injectable, Module, Param, Patch, Post } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RequestSignal } from '../../src/http/answers/request-signal.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   INT64_COLUMN,
@@ -24,6 +23,7 @@ import {
 } from '../../src/index.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -31,11 +31,7 @@ import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   codeTaken: { number: 40980, message: 'the code is taken', remedy: 'Choose another one' },
   badMood: { number: 40981, message: 'the mood is bad', remedy: 'Choose another one' },
   idTaken: { number: 40982, message: 'the id is taken', remedy: 'Choose another one' },

@@ -4,9 +4,8 @@ import { Exclude } from 'class-transformer';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -36,15 +35,12 @@ import { sortableOf } from '../../src/resources/reads/sort.js';
 import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
-
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
 
 const LEAST = '00000000-0000-0000-0000-000000000000';
 const GREATEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -59,7 +55,7 @@ const ORDER = {
 
 const idOf = (n: number) => `01920000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
-const ERRORS = defineErrors([80, 89], {
+const ERRORS = errorsOf({
   parcelNotFound: { number: 40480, message: 'there is no such parcel', remedy: 'Check the id' },
 });
 

@@ -14,9 +14,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions, MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -34,6 +33,7 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -42,11 +42,7 @@ import { TOKEN } from '../support/tokens.js';
 
 /* Values that PostgreSQL or the driver writes in its own way, and several entities of one table. */
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([60, 69], {
+const ERRORS = errorsOf({
   missing: { number: 40_460, message: 'there is none', remedy: 'Create it' },
   taken: { number: 40_960, message: 'the id is taken', remedy: 'Choose another one' },
 });
