@@ -19,7 +19,7 @@ import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
+import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { INT64_COLUMN, Int64Field, Int64Pipe } from '../../src/resources/properties/int64.js';
 import { ListParameters } from '../../src/resources/reads/page-parameters.js';
@@ -202,7 +202,7 @@ class SamplesController {
     @Body() sample: SamplePatchDto,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<SampleDto>> {
-    const changed = await samples.updates.patch(id, sample, precondition);
+    const changed = await samples.updates.patch(id, sample, { precondition });
     return new Representation(samples.represent(changed));
   }
 }

@@ -40,7 +40,7 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { stringifyExactJson } from '../../src/json/exact-json.js';
-import { JsonText } from '../../src/json/json-text.js';
+import { JsonText } from '../../src/json/exact-json.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
