@@ -8,7 +8,7 @@ import {
 } from '../packages/framework/src/auth/issued-tokens/token-format.js';
 import { TokenRegister } from '../packages/framework/src/auth/issued-tokens/token-register.js';
 import { StaticTokenVerifier } from '../packages/framework/src/auth/static-token.verifier.js';
-import { digest } from '../packages/framework/src/auth/static-tokens.js';
+import { constant } from '../packages/framework/src/config/secret-file.js';
 import type { TokenVerifier } from '../packages/framework/src/auth/token-verifier.js';
 import type { Statements } from '../packages/framework/src/database/statements.js';
 import { IDENTITY } from '../src/identity.js';
@@ -52,8 +52,8 @@ function microseconds(verifier: TokenVerifier, sent: readonly string[]): number 
 }
 
 function staticVerifier(): TokenVerifier {
-  const known = digest(tokens[0]!);
-  return new StaticTokenVerifier({ digests: [known, known] });
+  const logger = pino({ level: 'silent' });
+  return new StaticTokenVerifier(constant(tokens[0]!), constant(undefined), logger);
 }
 
 /** With a register that has read all tokens. */

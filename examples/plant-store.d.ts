@@ -1798,7 +1798,7 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
                 id: number;
             };
             cookie?: never;
@@ -2045,7 +2045,7 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
                 id: number;
             };
             cookie?: never;
@@ -2249,7 +2249,7 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
                 id: number;
             };
             cookie?: never;

@@ -4,6 +4,8 @@ import { DiscoveryModule } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { RequireScope } from '../../packages/framework/src/auth/scopes/require-scope.decorator.js';
 import { ScopeCheck } from '../../packages/framework/src/auth/scopes/scope-check.js';
+import { CONFIG } from '../../packages/framework/src/config/config.module.js';
+import { LOGGER } from '../../packages/framework/src/observability/logger.js';
 import { OPERATIONS } from '../support/operations.js';
 import type { Operation } from '../support/operations.js';
 import { AUDIENCE } from '../../packages/framework/test/support/test-issuer.js';
@@ -174,8 +176,15 @@ describe('the start', () => {
   }
 
   async function start(controller: typeof Open | typeof Closed) {
-    const imports = [DiscoveryModule];
-    const module = { imports, controllers: [controller], providers: [ScopeCheck] };
+    const module = {
+      imports: [DiscoveryModule],
+      controllers: [controller],
+      providers: [
+        ScopeCheck,
+        { provide: CONFIG, useValue: { auth: {} } },
+        { provide: LOGGER, useValue: {} },
+      ],
+    };
     return (await Test.createTestingModule(module).compile()).init();
   }
 

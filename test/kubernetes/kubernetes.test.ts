@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Document } from 'yaml';
 import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
-import { VARIABLES } from '../../packages/framework/src/config/variables.js';
+import { VARIABLE_NAMES } from '../support/variables.js';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
@@ -265,7 +265,7 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       if (name.startsWith('StatefulSet')) continue;
       const environment = environmentOf(manifests, template);
       for (const [variable, value] of Object.entries(environment)) {
-        expect([...Object.keys(VARIABLES), ...FOREIGN]).toContain(variable);
+        expect([...VARIABLE_NAMES, ...FOREIGN]).toContain(variable);
         expect(value).not.toBe('');
       }
     }

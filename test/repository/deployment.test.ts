@@ -12,6 +12,7 @@ import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
 import { readDockerfile } from '../support/dockerfile.js';
 import { SERVICE } from '../support/plant-store-command.js';
 import { IDENTITY } from '../../src/identity.js';
+import { VARIABLE_NAMES } from '../support/variables.js';
 
 interface ComposeService {
   readonly build?: string;
@@ -156,9 +157,7 @@ describe('the local stack', () => {
       'DATABASE_SERVICE_PASSWORD_FILE',
     ]);
     expect(Object.keys(api.environment).toSorted()).toEqual(
-      Object.keys(VARIABLES)
-        .filter((name) => !others.has(name))
-        .toSorted(),
+      VARIABLE_NAMES.filter((name) => !others.has(name)).toSorted(),
     );
     for (const name of Object.keys(api.environment)) {
       if (!decided.has(name)) expect(apiEnvironment({ [name]: 'set' })[name]).toBe('set');

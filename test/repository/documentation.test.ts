@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import type { Tokens } from 'marked';
 import { describe, expect, it } from 'vitest';
-import { VARIABLES } from '../../packages/framework/src/config/variables.js';
+import { VARIABLE_NAMES } from '../support/variables.js';
 
 const FOLDER = 'docs/framework';
 
@@ -121,7 +121,7 @@ const TEXTS = FILES.concat(
 );
 
 it('the documentation and the manifests name no variable that the service does not have', async () => {
-  const known = new Set(Object.keys(VARIABLES));
+  const known = new Set(VARIABLE_NAMES);
   // The beginnings of the names: a mention of another program's variable has another one.
   const beginnings = [...new Set([...known].map((name) => name.split('_')[0]!))].filter(
     (beginning) => !['HOST', 'PORT', 'PUBLIC', 'BODY'].includes(beginning),

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Marked } from 'marked';
@@ -30,10 +29,11 @@ describe('docs/security.md', () => {
   it('names only tests that exist', async () => {
     const named = await namedTests();
     expect(named.length).toBeGreaterThan(80);
-    const missing = named.filter(
-      ({ title, path }) => !existsSync(path) || !titlesIn(path).has(title),
-    );
-    expect(missing).toEqual([]);
+    for (const file of new Set(named.map(({ path }) => path))) {
+      const titles = titlesIn(file);
+      const missing = named.filter(({ title, path }) => path === file && !titles.has(title));
+      expect(missing).toEqual([]);
+    }
   });
 
   it('has every risk of the API Security Top 10, once', async () => {

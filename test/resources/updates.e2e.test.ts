@@ -105,9 +105,9 @@ describe('creates and changes in a transaction', () => {
     await transactions.run(async (manager) => {
       expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager)).toBe('created');
       const context = { origin: ORIGIN, manager };
-      await updates.replace(1n, { name: 'A' }, undefined, context);
-      await updates.patch(2n, { name: 'B' }, () => true, context);
-      await updates.remove(3n, undefined, context);
+      await updates.replace(1n, { name: 'A' }, context);
+      await updates.patch(2n, { name: 'B' }, { ...context, precondition: () => true });
+      await updates.remove(3n, context);
       expect(await records()).toEqual([]);
     });
     expect(await names()).toEqual({ 1: 'A', 2: 'B', 4: 'd' });
@@ -123,9 +123,9 @@ describe('creates and changes in a transaction', () => {
     const changed = transactions.run(async (manager) => {
       const context = { origin: ORIGIN, manager };
       await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager);
-      await updates.remove(3n, () => true, context);
-      await updates.replace(1n, { name: 'A' }, undefined, context);
-      await updates.patch(2n, { name: 'B' }, () => false, context);
+      await updates.remove(3n, { ...context, precondition: () => true });
+      await updates.replace(1n, { name: 'A' }, context);
+      await updates.patch(2n, { name: 'B' }, { ...context, precondition: () => false });
     });
     await expect(changed).rejects.toMatchObject({ kind: ERRORS.preconditionFailed });
     expect(await names()).toEqual({ 1: 'a', 2: 'b', 3: 'c' });
@@ -151,8 +151,8 @@ describe('creates and changes in a transaction', () => {
     const context = { origin: ORIGIN, manager: dataSource.manager };
     for (const refused of [
       creates.create({ id: 4n, name: 'd' }, ORIGIN, dataSource.manager),
-      updates.patch(1n, { name: 'A' }, undefined, context),
-      updates.patch(1n, { name: 'A' }, () => true, context),
+      updates.patch(1n, { name: 'A' }, context),
+      updates.patch(1n, { name: 'A' }, { ...context, precondition: () => true }),
     ]) {
       await expect(refused).rejects.toThrow(/^the manager has no transaction/);
     }

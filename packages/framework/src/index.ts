@@ -30,7 +30,7 @@ export type { EventStream } from './http/answers/event-stream.js';
 export { MAX_FILTERS } from './http/answers/page.js';
 export type { Page } from './http/answers/page.js';
 export { Representation } from './http/answers/representation.js';
-export { RequestPrecondition } from './http/answers/request-precondition.decorator.js';
+export { RequestPrecondition } from './http/answers/entity-tag.js';
 export { RequestSignal } from './http/answers/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {
@@ -64,6 +64,7 @@ export {
   INT64_COLUMN,
   INT64_SCHEMA,
   Int64Field,
+  Int64Parameter,
   Int64Pipe,
   int64ParameterRule,
   IsInt64,
@@ -71,10 +72,9 @@ export {
 } from './resources/properties/int64.js';
 export { IntegerField } from './resources/properties/integer.js';
 export { ExportOf, ListOf } from './resources/reads/list-of.js';
-export { IfPresent } from './resources/properties/if-present.js';
+export { IfPresent } from './resources/properties/property.js';
 export {
   AreFiltersShort,
-  Int64Parameter,
   Limit,
   ListParameters,
   TextParameter,
@@ -83,7 +83,7 @@ export {
 export { isEqual } from './resources/reads/page-statement.js';
 export type { Filter, Filters, Parameter } from './resources/reads/page-query.js';
 export { ResourceModule } from './resources/resource.module.js';
-export type { BaseRepository, UpdateContext } from './resources/base-repository.js';
+export type { BaseRepository } from './resources/base-repository.js';
 export type { CreateContext } from './resources/generated-ids/generated-create.js';
 export { GeneratedIdRepository } from './resources/generated-id-repository.js';
 export type { GeneratedRepository } from './resources/generated-id-repository.js';
@@ -103,4 +103,4 @@ export { Sortable } from './resources/reads/sort.js';
 export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';
-export type { ChangeContext } from './resources/updates/updates.js';
+export type { ChangeContext, UpdateContext } from './resources/updates/updates.js';

@@ -1,14 +1,9 @@
-import { ERRORS, Page, ServiceException } from '@resource-service/framework/extension';
-import type { Key, PageParameters } from '@resource-service/framework/extension';
+import { ERRORS, ServiceException } from '@resource-service/framework';
 import { ChangePages } from './change-pages.js';
 import type { ChangePagesOptions, ChangeQuery } from './change-pages.js';
 import { FeedStates } from './feed-state.js';
 import type { FeedState, FeedStatesOptions } from './feed-state.js';
-import { NearestRecords } from './nearest-records.js';
 import { incarnationOf, MAX_POSITION, otherServer, pruned } from './position.js';
-
-/** Most bytes of a page, unless its first item has more. */
-const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 export interface ChangeReaderOptions extends ChangePagesOptions, FeedStatesOptions {
   readonly isRecorded: () => boolean;
@@ -21,34 +16,12 @@ export interface Start extends FeedState, Pick<ChangeQuery, 'after' | 'isFirst'>
 export class ChangeReader {
   readonly states: FeedStates;
   readonly pages: ChangePages;
-  private readonly nearestRecords: NearestRecords;
   /** The last position before an incarnation. */
   private former: { readonly incarnationStart: bigint; readonly end: bigint } | undefined;
 
   constructor(private readonly options: ChangeReaderOptions) {
     this.states = new FeedStates(options);
     this.pages = new ChangePages(options, this.states);
-    this.nearestRecords = new NearestRecords(options);
-  }
-
-  /**
-   * Reads a page.
-   *
-   * @param id only changes of this id
-   * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
-   *   `too-many-lists`
-   */
-  async list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
-    const { after, isFirst, lowWatermark: until } = await this.startOf(query.after);
-    if (after >= until) return new Page([], undefined, query);
-    const { changes, isWhole } = await this.options.slots.run(() =>
-      this.pages.read({ after, isFirst, until, id, limit: query.limit, maxBytes: MAX_PAGE_BYTES }),
-    );
-    return new Page(
-      changes.map(({ json }) => json),
-      isWhole ? undefined : changes.at(-1)?.position,
-      query,
-    );
   }
 
   /**
@@ -87,7 +60,7 @@ export class ChangeReader {
   async distance(after: bigint, until: bigint, incarnationStart: bigint): Promise<bigint> {
     if (after >= incarnationStart) return until - after;
     if (this.former?.incarnationStart !== incarnationStart) {
-      const end = await this.nearestRecords.before(incarnationStart);
+      const end = await this.states.nearestTo(incarnationStart);
       this.former = { incarnationStart, end };
     }
     const missedBefore = this.former.end > after ? this.former.end - after : 0n;
@@ -102,7 +75,7 @@ export class ChangeReader {
    * @throws ServiceException `changes-pruned`
    */
   private async requireOwn(after: bigint): Promise<void> {
-    const nearest = await this.nearestRecords.before(after);
+    const nearest = await this.states.nearestTo(after);
     if (nearest !== 0n && incarnationOf(nearest) !== incarnationOf(after)) throw otherServer(after);
   }
 }

@@ -14,10 +14,17 @@ export interface WrittenChange {
 
 const OWN = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
 
+type OwnValues = readonly [
+  position: string,
+  time: Date,
+  kind: string,
+  principal: string,
+  requestId: string,
+];
+
 /** Writes rows of records as JSON. */
 export class ChangeWriter {
   private readonly content: readonly EntityColumn[];
-  private readonly own: Readonly<Record<(typeof OWN)[number], number>>;
   private readonly id: number;
   private readonly idColumn: EntityColumn;
 
@@ -37,32 +44,24 @@ export class ChangeWriter {
     private readonly member: string,
     columns: readonly EntityColumn[],
   ) {
-    const at = (name: string) => 1 + columns.findIndex(({ property }) => property === name);
     this.content = columns.slice(0, -OWN.length);
-    this.own = {
-      position: at('position'),
-      time: at('time'),
-      kind: at('kind'),
-      principal: at('principal'),
-      requestId: at('requestId'),
-    };
-    this.id = at('id');
+    this.id = 1 + columns.findIndex(({ property }) => property === 'id');
     this.idColumn = columns[this.id - 1]!;
   }
 
   write(row: readonly unknown[]): WrittenChange {
-    const { own } = this;
-    const position = String(row[own.position]);
-    const { [this.id]: idValue } = row;
-    const kind = String(row[own.kind]);
+    // In the order of OWN.
+    const [position, time, kind, owner, requestId] = row.slice(
+      1 + this.content.length,
+    ) as unknown as OwnValues;
+    const id = row[this.id];
     const content = kind === 'removed' ? '' : `,"${this.member}":${rowToJson(this.content, row)}`;
-    const [principalKind, ...idParts] = String(row[own.principal]).split(':');
+    const [principalKind, ...idParts] = owner.split(':');
     const principal = JSON.stringify({ kind: principalKind, id: idParts.join(':') });
-    const time = row[own.time] as Date;
-    const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${this.idColumn.toJson(idValue)}${content},"principal":${principal},"requestId":${JSON.stringify(row[own.requestId])}}`;
+    const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${this.idColumn.toJson(id)}${content},"principal":${principal},"requestId":${JSON.stringify(requestId)}}`;
     return {
       position: BigInt(position),
-      id: this.idColumn.fromDriver(idValue) as Key,
+      id: this.idColumn.fromDriver(id) as Key,
       time: time.getTime(),
       json,
     };

@@ -1,6 +1,7 @@
 import { escapeIdentifier } from 'pg';
 import { prepared } from '@resource-service/framework/extension';
-import type { EntityColumns, Semaphore, Statements } from '@resource-service/framework/extension';
+import type { Statements } from '@resource-service/framework';
+import type { EntityColumns, Semaphore } from '@resource-service/framework/extension';
 
 /** Where a reader can be. */
 export interface FeedState {
@@ -25,8 +26,13 @@ export interface FeedStatesOptions {
 
 /** Reads the state of a feed. */
 export class FeedStates {
-  private reading: Promise<unknown> = Promise.resolve();
-  private next: Promise<FeedState> | undefined;
+  readonly readShared = shared(() => this.options.slots.run(() => this.read()));
+  private wanted = new Set<bigint>();
+  private readonly nearest = shared(() => {
+    const positions = [...this.wanted];
+    this.wanted.clear();
+    return this.options.slots.run(() => this.readNearest(positions));
+  });
 
   constructor(private readonly options: FeedStatesOptions) {}
 
@@ -48,21 +54,45 @@ export class FeedStates {
     };
   }
 
-  /** All callers share a reading that begins after their calls: thousands of followers can come at once. */
-  readShared(): Promise<FeedState> {
-    this.next ??= this.reading.then(() => {
-      this.next = undefined;
-      const state = this.options.slots.run(() => this.read());
-      this.reading = Promise.allSettled([state]);
-      return state;
-    });
-    return this.next;
-  }
-
   /** @throws ServiceException `database-unavailable` if the server is another one, and could not note it yet */
   async requireKnownServer(): Promise<void> {
     const { statements, records } = this.options;
     const begin = escapeIdentifier(`begin_${records().tableName}`);
     await statements.rows({ text: `SELECT ${begin}()`, values: [] });
   }
+
+  /** The greatest position of a record at or below this one, or of those that were pruned; 0: there is none. */
+  async nearestTo(position: bigint): Promise<bigint> {
+    this.wanted.add(position);
+    return (await this.nearest()).get(position)!;
+  }
+
+  private async readNearest(positions: readonly bigint[]): Promise<ReadonlyMap<bigint, bigint>> {
+    const { statements, records } = this.options;
+    const { table, tableName, key } = records();
+    const rows = await statements.rows<[string | null]>({
+      text: `SELECT greatest(
+          (SELECT max(${key.name}) FROM ${table} WHERE ${key.name} <= wanted.position),
+          ${escapeIdentifier(`${tableName}_pruned_to`)}()
+        ) FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (position, number) ORDER BY number`,
+      values: [positions.map(String)],
+    });
+    return new Map(positions.map((position, at) => [position, BigInt(rows[at]?.[0] ?? 0)]));
+  }
+}
+
+/**
+ * All callers share a read that begins after their calls: after a start of the server, thousands of followers can come at
+ * once.
+ */
+function shared<Result>(read: () => Promise<Result>): () => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<Result> | undefined;
+  return () =>
+    (next ??= last.then(() => {
+      next = undefined;
+      const result = read();
+      last = Promise.allSettled([result]);
+      return result;
+    }));
 }

@@ -1,6 +1,8 @@
 import { escapeIdentifier } from 'pg';
+import type { Logger } from 'pino';
 import { describeFailure, stateOf } from '@resource-service/framework/extension';
-import type { EntityColumns, Statements } from '@resource-service/framework/extension';
+import type { Statements } from '@resource-service/framework';
+import type { EntityColumns } from '@resource-service/framework/extension';
 
 /**
  * What keeps changes of a table ($1) from being recorded in another one ($2), which has a trigger ($3).
@@ -55,12 +57,13 @@ export async function findObstacles(
   }
 }
 
-/** What to log if a table of records has functions of a release before `addIncarnations`; `undefined`: nothing. */
-export async function incarnationsWarning(
+/** Warns if a table of records has functions of a release before `addIncarnations`. */
+export async function warnOfOldFunctions(
   statements: Statements,
   changes: string,
   table: string,
-): Promise<readonly [context: { readonly reason: string }, sentence: string] | undefined> {
+  logger: Logger,
+): Promise<void> {
   const [[has] = [false]] = await statements.rows<[boolean]>({
     text: `SELECT EXISTS (
       SELECT FROM pg_proc JOIN pg_namespace ON pg_namespace.oid = pronamespace
@@ -68,9 +71,9 @@ export async function incarnationsWarning(
     )`,
     values: [`open_${changes}`],
   });
-  if (has) return undefined;
-  return [
+  if (has) return;
+  logger.warn(
     { reason: 'call `addIncarnations` in a migration' },
     `readers may miss changes of ${table} after two failovers: until this is mended, let them copy everything again after each`,
-  ];
+  );
 }

@@ -1,9 +1,7 @@
 import { escapeIdentifier } from 'pg';
-import { Statements } from '@resource-service/framework/extension';
+import { Statements } from '@resource-service/framework';
 import type { TableNeeds } from '@resource-service/framework/extension';
-import type { Logger } from 'pino';
-import type { DataSource } from 'typeorm';
-import { incarnationsWarning } from './obstacles.js';
+import { warnOfOldFunctions } from './obstacles.js';
 
 /** The role of the service can only add records, and read them: a function removes the old ones. */
 export function recordNeeds(table: string): TableNeeds {
@@ -17,24 +15,17 @@ export function recordNeeds(table: string): TableNeeds {
       `${name('prune_*')}(timestamptz, integer)`,
       `${name('record_*')}(boolean)`,
     ],
-    check: (dataSource, logger) => warnOfOldFunctions(dataSource, table, logger),
+    // As the start of the service does.
+    check: async (dataSource, logger) => {
+      const statements = new Statements(dataSource);
+      const tables = await statements.rows<[string]>({
+        text: `SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+          WHERE tgname = $1::text AND relnamespace = current_schema()::regnamespace`,
+        values: [`${table}_unrecorded`],
+      });
+      for (const [changing] of tables) {
+        await warnOfOldFunctions(statements, table, changing, logger);
+      }
+    },
   };
-}
-
-/** As the start of the service does. */
-async function warnOfOldFunctions(
-  dataSource: DataSource,
-  changes: string,
-  logger: Logger,
-): Promise<void> {
-  const statements = new Statements(dataSource);
-  const tables = await statements.rows<[string]>({
-    text: `SELECT relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
-      WHERE tgname = $1::text AND relnamespace = current_schema()::regnamespace`,
-    values: [`${changes}_unrecorded`],
-  });
-  for (const [table] of tables) {
-    const warning = await incarnationsWarning(statements, changes, table);
-    if (warning !== undefined) logger.warn(...warning);
-  }
 }

@@ -10,7 +10,6 @@ import { Statements } from '../database/statements.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Authenticator } from './authenticator.js';
-import { DefaultScopesCheck } from './scopes/default-scopes-check.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
 import { LastUses } from './issued-tokens/last-uses.js';
 import { ISSUED_TOKENS_SCHEMA } from './issued-tokens/schema.js';
@@ -21,7 +20,6 @@ import { JwtVerifier } from './jwt.verifier.js';
 import { RateLimits } from './rate-limits.js';
 import { ScopeCheck } from './scopes/scope-check.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
-import { StaticTokens } from './static-tokens.js';
 import { TOKEN_VERIFIERS } from './token-verifier.js';
 import type { TokenVerifier } from './token-verifier.js';
 
@@ -35,10 +33,9 @@ const NO_DEFAULT_SCOPES =
   providers: [
     Authenticator,
     ScopeCheck,
-    DefaultScopesCheck,
     RateLimits,
     { provide: IssuerKeys, inject: [CONFIG, LOGGER, Metrics], useFactory: issuerKeys },
-    { provide: StaticTokens, inject: [CONFIG, LOGGER], useFactory: staticTokens },
+    { provide: StaticTokenVerifier, inject: [CONFIG, LOGGER], useFactory: staticTokens },
     {
       provide: TokenRegister,
       inject: [CONFIG, DataSource, LOGGER, Metrics],
@@ -47,7 +44,7 @@ const NO_DEFAULT_SCOPES =
     { provide: LastUses, inject: [CONFIG, DataSource, LOGGER], useFactory: lastUses },
     {
       provide: TOKEN_VERIFIERS,
-      inject: [CONFIG, IssuerKeys, StaticTokens, TokenRegister, LastUses],
+      inject: [CONFIG, IssuerKeys, StaticTokenVerifier, TokenRegister, LastUses],
       useFactory: verifiers,
     },
   ],
@@ -61,10 +58,10 @@ function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerK
   return new IssuerKeys(auth.jwt, logger, metrics);
 }
 
-function staticTokens(config: Config, logger: Logger): StaticTokens | undefined {
+function staticTokens(config: Config, logger: Logger): StaticTokenVerifier | undefined {
   const { token, previousToken } = config.auth;
   if (token === undefined) return undefined;
-  return new StaticTokens(
+  return new StaticTokenVerifier(
     secretOf('AUTH_TOKEN', token, config, logger),
     secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, logger),
     logger,
@@ -91,12 +88,12 @@ function lastUses({ auth }: Config, dataSource: DataSource, logger: Logger): Las
 function verifiers(
   { identity, auth }: Config,
   keys: IssuerKeys | undefined,
-  tokens: StaticTokens | undefined,
+  tokens: StaticTokenVerifier | undefined,
   register: TokenRegister | undefined,
   uses: LastUses | undefined,
 ): readonly TokenVerifier[] {
   return [
-    ...(tokens === undefined ? [] : [new StaticTokenVerifier(tokens)]),
+    ...(tokens === undefined ? [] : [tokens]),
     ...(register && uses
       ? [new IssuedTokenVerifier(new TokenFormat(identity), register, uses)]
       : []),

@@ -1,5 +1,13 @@
+import { get as getOverHttp } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { get as getOverHttps } from 'node:https';
 import { secureUrl } from '../config/variable-types.js';
-import { fetchDocument } from './fetch-document.js';
+
+/** Larger than any discovery document or key set. */
+const MAX_BYTES = 1024 ** 2;
+
+/** Key sets have their own media type (RFC 7517, section 8.5.2). */
+const HEADERS = { Accept: 'application/json, application/jwk-set+json' };
 
 /** The discovery document of an issuer (OpenID Connect Discovery 1.0, section 3). Only the issuer is checked. */
 export type Provider = Readonly<Record<string, unknown>> & { readonly issuer: string };
@@ -28,4 +36,37 @@ export function endpointOf(provider: Provider, name: string): URL {
   const url = typeof address === 'string' ? secureUrl(address) : undefined;
   if (url === undefined) throw new Error(`the discovery document has no secure ${name}`);
   return url;
+}
+
+/**
+ * Fetches a document of at most 1 MiB, without following redirects.
+ *
+ * The global `fetch` does not fit: in Node 20, a garbage collection during the body can remove its timeout.
+ *
+ * @throws Error unless the status is 200
+ */
+export function fetchDocument(url: URL, signal: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
+    // Node.js says only that the request was aborted.
+    const fail = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error);
+    // The server might close an idle connection just when it is reused.
+    get(url, { headers: HEADERS, agent: false, signal }, (response) => {
+      read(response, url).then(resolve, fail);
+    }).on('error', fail);
+  });
+}
+
+async function read(response: IncomingMessage, url: URL): Promise<Response> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop destroys the connection.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  const { statusCode } = response;
+  if (statusCode !== 200) throw new Error(`${url.href} has status ${statusCode}`);
+  return new Response(Buffer.concat(chunks));
 }

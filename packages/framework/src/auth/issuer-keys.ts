@@ -7,8 +7,7 @@ import { ERRORS } from '../errors/common-errors.js';
 import { describeFailure } from '../observability/describe-failure.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Metrics } from '../observability/metrics.js';
-import { discover, endpointOf } from './discovery.js';
-import { fetchDocument } from './fetch-document.js';
+import { discover, endpointOf, fetchDocument } from './discovery.js';
 
 /** In milliseconds. */
 export const ISSUER_TIMES = {

@@ -7,16 +7,13 @@ import { readCommandConfig } from '../config/config.js';
 import { constant, secretOf } from '../config/secret-file.js';
 import type { Secret } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
-import { connect } from '../database/connect.js';
-import { dataSourceOf, dataSourceOptions } from '../database/data-source.js';
 import type { DatabaseSchema } from '../database/data-source.js';
 import { tableNeedsOf } from '../database/table-needs.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
 import type { ServiceRole } from '../database/migrations/service-role.js';
+import { withDataSource } from '../database/with-data-source.js';
 import { onLocalInstance } from '../local.js';
-import { Metrics } from '../observability/metrics.js';
-import { NO_TRACER } from '../observability/tracer.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../app/detached-app.js';
@@ -95,24 +92,14 @@ async function perform(
   role: ServiceRole | undefined,
 ): Promise<void> {
   const { app, command, log, signal } = task;
-  const identity = identityOf(app);
   const schema = await schemaOf(app);
-  const dataSource = dataSourceOf(
-    dataSourceOptions({ identity, url, poolMax: 2 }, schema, {
-      logger: log,
-      metrics: new Metrics(identity),
-      tracer: NO_TRACER,
-    }),
-  );
+  const settings = { identity: identityOf(app), url, poolMax: 2 };
   const waiting = { log, signal };
-  try {
-    await connect(dataSource, waiting);
+  await withDataSource(settings, schema, waiting, async (dataSource) => {
     if (command === 'revert') await revertMigration(dataSource, waiting);
     else await applyMigrations(dataSource, waiting, role && { role, schema });
     if (command === 'generate') await generate(task, dataSource, schema);
-  } finally {
-    if (dataSource.isInitialized) await dataSource.destroy();
-  }
+  });
 }
 
 async function generate(

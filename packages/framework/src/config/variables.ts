@@ -35,8 +35,8 @@ export const VARIABLES = {
   DATABASE_SERVICE_ROLE: ROLE_NAME,
   DATABASE_SERVICE_PASSWORD: { ...PRINTABLE, file: 'required', isVerbatim: true },
   AUTH_TOKEN: { ...STATIC_TOKEN, file: 'required' },
-  // Optional: otherwise, the end of each rotation would need a change of the deployment. After AUTH_TOKEN: StaticTokens
-  // needs the files to be read in this order.
+  // Optional: otherwise, the end of each rotation would need a change of the deployment. After AUTH_TOKEN:
+  // StaticTokenVerifier needs the files to be read in this order.
   AUTH_TOKEN_PREVIOUS: { ...STATIC_TOKEN, file: 'optional' },
   AUTH_ISSUED_TOKENS: { ...BOOLEAN, fallback: 'true' },
   AUTH_JWT_ISSUER: ISSUER,

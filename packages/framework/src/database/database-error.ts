@@ -49,8 +49,17 @@ const RAISE = 'exec_stmt_raise';
  */
 const FUNCTION = /^(?!.*\$1 = ).*\b(PL\/\w+|SQL)\b/m;
 
-/** The functions of change records, which fail for all rows (`packages/changes/src/frozen`). */
-const CHANGES_FUNCTION = /PL\/pgSQL[^(\n]*(\bbegin_[^(\n]*|_horizon"?)\(/;
+/** In the context of an error: the names of functions, in quotes if they need them. */
+const FUNCTION_NAMES = /PL\/pgSQL[^(\n]*?(?:"([^"\n]+)"|([^\s."(]+))\(/g;
+
+/** Names of functions that fail for all rows: those of change records (`packages/changes/src/frozen`). */
+const changesFunctions = new Set<string>();
+
+/** @param signature such as `"begin_tool_changes"()` */
+export function noteChangesFunction(signature: string): void {
+  const [, quoted, plain] = /^(?:"([^"]+)"|([^"(]+))\(/.exec(signature) ?? [];
+  changesFunctions.add((quoted ?? plain)!);
+}
 
 /** The only SQLSTATE that these functions raise by themselves: object not in prerequisite state. */
 const CHANGES_STATE = '55000';
@@ -70,7 +79,10 @@ function isOfFunction(error: DatabaseError): boolean {
   if (!isInFunction(error)) return false;
   const isRaised = error.routine === RAISE;
   if (isRaised && error.code !== CHANGES_STATE) return true;
-  if (CHANGES_FUNCTION.test(error.where!)) return false;
+  const names = [...error.where!.matchAll(FUNCTION_NAMES)].map(
+    ([, quoted, plain]) => quoted ?? plain,
+  );
+  if (names.some((name) => changesFunctions.has(name!))) return false;
   return isRaised || FUNCTION_STATES.test(String(error.code));
 }
 

@@ -1,14 +1,8 @@
 import type { Type } from '@nestjs/common';
-import type { Precondition } from '../http/answers/entity-tag.js';
 import type { ExportParameters, Page, PageParameters } from '../http/answers/page.js';
 import type { Keyed } from './properties/key-type.js';
 import type { BaseResource } from './resource.js';
-import type { ChangeContext } from './updates/updates.js';
-
-export interface UpdateContext extends ChangeContext {
-  /** The change is made only if the stored row meets it. */
-  readonly precondition?: Precondition | undefined;
-}
+import type { UpdateContext } from './updates/updates.js';
 
 /** The operations that all resources have. Each has a page in docs/framework. */
 export abstract class BaseRepository<
@@ -34,8 +28,7 @@ export abstract class BaseRepository<
    * @throws ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id
    */
   async replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Dto> {
-    const row = await this.resource.updates.replace(id, body, context.precondition, context);
-    return this.resource.represent(row);
+    return this.resource.represent(await this.resource.updates.replace(id, body, context));
   }
 
   /**
@@ -44,13 +37,12 @@ export abstract class BaseRepository<
    * @throws ServiceException like {@link replace}
    */
   async patch(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Dto> {
-    const row = await this.resource.updates.patch(id, body, context.precondition, context);
-    return this.resource.represent(row);
+    return this.resource.represent(await this.resource.updates.patch(id, body, context));
   }
 
   /** @throws ServiceException `notFound`, `precondition-failed` */
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
-    await this.resource.updates.remove(id, context.precondition, context);
+    await this.resource.updates.remove(id, context);
   }
 
   /** Returns the matching rows as lines of NDJSON. */

@@ -192,7 +192,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     });
     if (recorder !== undefined) this.recorders.push(recorder);
     const errors = { columns, constraints, indexed: () => indexed };
-    const parts = { ...errors, statements, bulkheads, tracer, dataSource, recorder };
+    const parts = { ...errors, statements, bulkheads, tracer, recorder };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
     const pages = new Pages<Query>({ ...parts, dto, filters });
@@ -203,7 +203,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       lookups: new GroupLookup<Entity>({ ...parts, notFound, slots: this.longSlots }),
       updates: new Updates({
         ...parts,
-        entity,
         dto,
         notFound,
         transactions,

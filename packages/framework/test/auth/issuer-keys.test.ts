@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { fetchDocument } from '../../src/auth/fetch-document.js';
+import { fetchDocument } from '../../src/auth/discovery.js';
 import { ISSUER_TIMES, IssuerKeys } from '../../src/auth/issuer-keys.js';
 import type { IssuerTimes } from '../../src/auth/issuer-keys.js';
 import { JwtVerifier } from '../../src/auth/jwt.verifier.js';

@@ -336,6 +336,6 @@ it('whatever the file looks like, one list gets one more element, and the rest s
       const without = changed.replace(line, '').replace(/,?\s*LoansModule,?/, '');
       expect(without.replaceAll(/[,\s]/g, '')).toBe(text.replaceAll(/[,\s]/g, ''));
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   );
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { StaticTokenVerifier } from '../../src/auth/static-token.verifier.js';
-import { StaticTokens } from '../../src/auth/static-tokens.js';
 import { readConfig } from '../../src/config/config.js';
 import { POLL_INTERVAL, secretOf } from '../../src/config/secret-file.js';
 import { MountedSecret } from '../support/mounted-secret.js';
@@ -19,7 +18,7 @@ const NOBODY = 65_534;
 let folder: string;
 let mount: MountedSecret;
 let lines: string[];
-let tokens: StaticTokens | undefined;
+let running: StaticTokenVerifier | undefined;
 
 const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) });
 
@@ -31,8 +30,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  tokens?.onModuleDestroy();
-  tokens = undefined;
+  running?.onModuleDestroy();
+  running = undefined;
   vi.useRealTimers();
   await rm(folder, { recursive: true });
 });
@@ -45,13 +44,13 @@ function start(environment: Readonly<Record<string, string>> = {}): StaticTokenV
     ...environment,
   });
   const { token, previousToken } = config.auth;
-  tokens = new StaticTokens(
+  running = new StaticTokenVerifier(
     secretOf('AUTH_TOKEN', token!, config, log),
     secretOf('AUTH_TOKEN_PREVIOUS', previousToken, config, log),
     log,
   );
-  tokens.onModuleInit();
-  return new StaticTokenVerifier(tokens);
+  running.onModuleInit();
+  return running;
 }
 
 /** The id of the principal of each token. */
@@ -129,9 +128,13 @@ describe('tokens in files', () => {
     const config = readConfig(IDENTITY, { AUTH_TOKEN_FILE: mount.path('token') });
     const token = secretOf('AUTH_TOKEN', OLD, config, log);
     await mount.replace({ token: NEW });
-    tokens = new StaticTokens(token, secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log), log);
-    tokens.onModuleInit();
-    expect(ids(new StaticTokenVerifier(tokens), NEW)).toEqual(['AUTH_TOKEN']);
+    running = new StaticTokenVerifier(
+      token,
+      secretOf('AUTH_TOKEN_PREVIOUS', undefined, config, log),
+      log,
+    );
+    running.onModuleInit();
+    expect(ids(running, NEW)).toEqual(['AUTH_TOKEN']);
   });
 
   it.each([
@@ -178,7 +181,7 @@ describe('tokens in files', () => {
 
   it('are not read any more after the shutdown', async () => {
     const verifier = start();
-    tokens?.onModuleDestroy();
+    running?.onModuleDestroy();
     await mountAndPoll({ token: NEW }, 2);
     expect(ids(verifier, NEW)).toEqual([undefined]);
   });

@@ -34,12 +34,14 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dataSourceFor } from '../support/data-source.js';
 import { ENHANCERS } from '../support/enhancers.js';
+import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENCE } from '../support/patience.js';
 import { start } from '../support/start.js';
 import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { appOf } from '../support/running-service.js';
 import { schemaOf } from '../../src/app/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
@@ -47,7 +49,6 @@ import {
   ApiResource,
   BodyTypes,
   Created,
-  defineErrors,
   DtoOf,
   FrameworkModule,
   GeneratedIdRepository,
@@ -86,11 +87,7 @@ import type { Filled, Origin, Page, Precondition } from '../../src/index.js';
 
 /* Tools have a number that the database makes, loans a UUID. */
 
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
-
-const ERRORS = defineErrors([100, 199], {
+const ERRORS = errorsOf({
   toolNotFound: { number: 40_400_100, message: 'there is no such tool', remedy: 'Check the id' },
   loanNotFound: { number: 40_400_101, message: 'there is no such loan', remedy: 'Check the id' },
   nameTaken: { number: 40_900_100, message: 'the name is taken', remedy: 'Choose another one' },
@@ -353,7 +350,7 @@ class LoansController {
   @Get('export')
   @RequireScope('tools:read')
   export(@Query() query: UuidListParameters, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.loans.export(query, signal), false);
+    return new LinesFile(this.loans.export(query, signal));
   }
 
   @Get(':id')
@@ -1329,16 +1326,10 @@ describe('a repository', () => {
     readonly repository: Type;
     readonly why: string;
   }): Promise<void> {
-    @Module({
-      imports: [ResourceModule.forFeature([entity, Tool], { migrations: [] })],
-      providers: [repository],
-    })
-    class WrongModule {}
-    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule], providers: ENHANCERS })
-    class WrongAppModule {}
+    const app = appOf([entity, Tool], [], { providers: [repository] });
     const other = await createTestDatabase();
     try {
-      await expect(start(WrongAppModule, other)).rejects.toThrow(why);
+      await expect(start(app, other)).rejects.toThrow(why);
     } finally {
       await other.drop();
     }

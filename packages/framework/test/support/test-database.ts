@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import { inject } from 'vitest';
 
 /**
@@ -16,7 +16,7 @@ END $$`;
 /** A database of its own on the shared server. */
 export interface TestDatabase {
   readonly url: string;
-  /** Runs one statement on a connection of its own. */
+  /** Runs one statement on a connection that the service does not use. */
   query(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Removes the rows of all tables. */
   empty(): Promise<void>;
@@ -30,33 +30,30 @@ export function given(url: string): TestDatabase {
 }
 
 export async function createTestDatabase(options = ''): Promise<TestDatabase> {
-  const server = inject('postgresUrl');
+  const server = poolOf(inject('postgresUrl'));
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await query(server, `CREATE DATABASE ${name} ${options}`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
+  await server.query(`CREATE DATABASE ${name} ${options}`);
+  const url = Object.assign(new URL(inject('postgresUrl')), { pathname: `/${name}` }).href;
+  const pool = poolOf(url);
   return {
-    url: url.href,
-    query: (sql, values) => query(url.href, sql, values),
+    url,
+    query: async (sql, values = []) =>
+      (await pool.query<Record<string, unknown>>(sql, [...values])).rows,
     empty: async () => {
-      await query(url.href, EMPTY);
+      await pool.query(EMPTY);
     },
     drop: async () => {
-      await query(server, `DROP DATABASE ${name} WITH (FORCE)`);
+      await pool.end();
+      await server.query(`DROP DATABASE ${name} WITH (FORCE)`);
+      await server.end();
     },
   };
 }
 
-async function query(
-  connectionString: string,
-  sql: string,
-  values: readonly unknown[] = [],
-): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql, [...values])).rows;
-  } finally {
-    await client.end();
-  }
+/** A connection costs more than a short statement, so those of a burst share one. */
+function poolOf(connectionString: string): Pool {
+  const pool = new Pool({ connectionString, idleTimeoutMillis: 500, allowExitOnIdle: true });
+  // A test may end all sessions.
+  pool.on('error', () => {});
+  return pool;
 }

@@ -5,15 +5,13 @@ import { readCommandConfig } from '../../config/config.js';
 import { withEnvFile } from '../../config/env-file.js';
 import type { Identity } from '../../config/identity.js';
 import { constant } from '../../config/secret-file.js';
-import { connect, STARTUP_LIMITS } from '../../database/connect.js';
+import { STARTUP_LIMITS } from '../../database/connect.js';
 import { UnreadableTimeError } from '../../database/connections/value-types.js';
 import { isOutage } from '../../database/database-error.js';
-import { dataSourceOf, dataSourceOptions } from '../../database/data-source.js';
+import { withDataSource } from '../../database/with-data-source.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { createLogger } from '../../observability/logger.js';
-import { Metrics } from '../../observability/metrics.js';
-import { NO_TRACER } from '../../observability/tracer.js';
 import { ISSUED_TOKENS_SCHEMA } from './schema.js';
 
 /** The wait for a database that does not respond, in milliseconds. */
@@ -40,22 +38,13 @@ export async function withDatabase<Result>(
   signal: AbortSignal,
   use: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const log = createLogger('silent');
-  const observability = { logger: log, metrics: new Metrics(identity), tracer: NO_TRACER };
-  const dataSource = dataSourceOf(
-    dataSourceOptions(
-      { identity, url: constant(url), poolMax: 1 },
-      ISSUED_TOKENS_SCHEMA,
-      observability,
-    ),
-  );
+  const settings = { identity, url: constant(url), poolMax: 1 };
+  const limits = { ...STARTUP_LIMITS, wait: PATIENCE };
+  const waiting = { log: createLogger('silent'), signal, limits };
   try {
-    await connect(dataSource, { log, signal, limits: { ...STARTUP_LIMITS, wait: PATIENCE } });
-    return await use(dataSource);
+    return await withDataSource(settings, ISSUED_TOKENS_SCHEMA, waiting, use);
   } catch (error) {
     throw explained(error);
-  } finally {
-    if (dataSource.isInitialized) await dataSource.destroy();
   }
 }
 

@@ -1,6 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import type { Logger } from 'pino';
+import { CONFIG } from '../../config/config.module.js';
+import type { Config } from '../../config/config.js';
+import { LOGGER } from '../../observability/logger.js';
 import { IS_PUBLIC } from '../public.decorator.js';
 import { PRINCIPAL_NEEDED_BY } from '../require-principal.js';
 import { REQUIRED_SCOPE } from './require-scope.decorator.js';
@@ -11,10 +15,15 @@ const PATH = 'path';
 /**
  * Ends the start if a route is neither public nor declares a scope: nobody has decided who may call it. Also if it is
  * public and needs a token.
+ *
+ * Warns of default scopes that no route requires, such as misspelt ones. They do not end the start, because several
+ * services, or two releases of one, can share the setting.
  */
 @Injectable()
 export class ScopeCheck implements OnModuleInit {
   constructor(
+    @Inject(CONFIG) private readonly config: Pick<Config, 'auth'>,
+    @Inject(LOGGER) private readonly logger: Logger,
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
     private readonly reflector: Reflector,
@@ -22,20 +31,29 @@ export class ScopeCheck implements OnModuleInit {
 
   /** @throws TypeError with a line for each mistake */
   onModuleInit(): void {
-    const mistakes = this.discovery.getControllers().flatMap(({ metatype }) => {
-      const { prototype } = metatype as { readonly prototype: Record<string, () => unknown> };
-      return this.scanner.getAllMethodNames(prototype).flatMap((name) => {
-        const handler = prototype[name]!;
-        const found = Reflect.hasMetadata(PATH, handler) ? this.mistakesOf(handler) : [];
-        return found.map((mistake) => `${metatype?.name}.${name} ${mistake}`);
-      });
-    });
+    const mistakes: string[] = [];
+    const required = new Set<string>();
+    for (const { metatype } of this.discovery.getControllers()) {
+      const { name: type, prototype } = metatype as Function;
+      for (const name of this.scanner.getAllMethodNames(prototype as object)) {
+        const handler = (prototype as Record<string, () => unknown>)[name]!;
+        if (!Reflect.hasMetadata(PATH, handler)) continue;
+        const scope = this.reflector.get(REQUIRED_SCOPE, handler);
+        if (scope !== undefined) required.add(scope);
+        mistakes.push(...this.mistakesOf(handler, scope).map((each) => `${type}.${name} ${each}`));
+      }
+    }
     if (mistakes.length > 0) throw new TypeError(mistakes.join('\n'));
+    const { defaultScopes = [] } = this.config.auth.jwt ?? {};
+    const unknown = defaultScopes.filter((scope) => !required.has(scope));
+    if (unknown.length === 0) return;
+    this.logger.warn(
+      `AUTH_JWT_DEFAULT_SCOPES has scopes that no route requires: ${unknown.join(' ')}`,
+    );
   }
 
-  private mistakesOf(handler: () => unknown): readonly string[] {
+  private mistakesOf(handler: () => unknown, scope: string | undefined): readonly string[] {
     const { reflector } = this;
-    const scope = reflector.get(REQUIRED_SCOPE, handler);
     if (!reflector.get(IS_PUBLIC, handler)) {
       return scope === undefined ? ['needs @RequireScope() or @Public()'] : [];
     }

@@ -4,33 +4,30 @@ import { DATABASE_LIMITS } from '../limits.js';
 
 /**
  * A condition that is always true. From its evaluation until the end of the transaction, statements wait for locks
- * for the milliseconds of the parameter. PostgreSQL has locked the tables of the statement before, so for these it
- * waits longer.
+ * for the milliseconds of the parameter, or as before if it is null. PostgreSQL has locked the tables of the statement
+ * before, so for these it waits longer.
  */
 export function rowWait(parameter: string): string {
-  return `(SELECT set_config('lock_timeout', ${parameter}, true)) IS NOT NULL`;
-}
-
-/**
- * Whether a statement with {@link rowWait} has failed because another transaction holds a row, as opposed to a table.
- *
- * @param took in milliseconds
- */
-export function isRowLocked(error: unknown, took: number): boolean {
-  const isLocked = error instanceof RejectedStatementError && error.kind === ERRORS.rowLocked;
-  return isLocked && took < DATABASE_LIMITS.lock;
+  return `(SELECT set_config('lock_timeout', coalesce(${parameter}, current_setting('lock_timeout')), true)) IS NOT NULL`;
 }
 
 /**
  * Runs a statement with {@link rowWait}.
  *
+ * @param milliseconds by default, it waits as long as others do
  * @throws RowLockedError if another transaction holds a row for longer
  */
-export async function beforeRowWait<Result>(run: () => Promise<Result>): Promise<Result> {
+export async function withRowWait<Result>(
+  milliseconds: number | undefined,
+  run: (parameter: string | null) => Promise<Result>,
+): Promise<Result> {
   const start = performance.now();
   try {
-    return await run();
+    return await run(milliseconds === undefined ? null : String(milliseconds));
   } catch (error) {
-    throw isRowLocked(error, performance.now() - start) ? new RowLockedError() : error;
+    const isLocked = error instanceof RejectedStatementError && error.kind === ERRORS.rowLocked;
+    // Otherwise, it has waited for a table.
+    const isSoon = milliseconds === undefined || performance.now() - start < DATABASE_LIMITS.lock;
+    throw isLocked && isSoon ? new RowLockedError() : error;
   }
 }

@@ -10,7 +10,6 @@ import { headersOf } from './to-answer.js';
 type DocumentedError =
   ErrorKind | readonly [kind: ErrorKind, message: string, headers?: readonly string[]];
 
-/** The errors that any operation can have. */
 const COMMON: readonly DocumentedError[] = [
   ERRORS.badRequest,
   ERRORS.noCredentials,
@@ -61,7 +60,14 @@ export function ApiErrors(...errors: readonly DocumentedError[]): MethodDecorato
       return ApiResponse({
         status,
         description: ofStatus.map(({ kind }) => `${kind.number}: ${kind.message}`).join('\n\n'),
-        ...documentedHeaders(ofStatus.flatMap(({ headers }) => headers)),
+        headers: Object.fromEntries(
+          ofStatus
+            .flatMap(({ headers }) => headers)
+            .map((name) => [
+              name,
+              { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' } },
+            ]),
+        ),
         content: {
           'application/json': {
             schema: { $ref: getSchemaPath(ErrorDto) },
@@ -76,16 +82,4 @@ export function ApiErrors(...errors: readonly DocumentedError[]): MethodDecorato
       });
     }),
   );
-}
-
-function documentedHeaders(names: readonly string[]) {
-  if (names.length === 0) return {};
-  return {
-    headers: Object.fromEntries(
-      names.map((name) => [
-        name,
-        { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' as const } },
-      ]),
-    ),
-  };
 }

@@ -13,18 +13,17 @@ const ORIGIN_COLUMNS = [
 
 type SentColumn = Pick<EntityColumn, 'name' | 'type'>;
 
-/** The prepared statements. With `Soon`, the last parameter is the timeout for the lock of a row. */
-type Kind = 'one' | 'oneSoon' | 'many' | 'manySoon';
-
 /**
  * The statements that create rows of an entity. Rows of one statement must have different ids. If creates are recorded, the
- * parameters of a row end with its actor.
+ * parameters of a row end with its actor. `lockWait` is the parameter of {@link rowWait}.
  */
 export class CreateStatements {
   private readonly sent: readonly SentColumn[];
   private readonly into: string;
   private readonly unlessStored: string;
-  private readonly prepared: { [kind in Kind]?: ReturnType<typeof prepared> } = {};
+  // Made once: building and hashing a text takes longer than all else here.
+  private one: ReturnType<typeof prepared> | undefined;
+  private many: ReturnType<typeof prepared> | undefined;
 
   constructor(
     private readonly columns: EntityColumns,
@@ -47,20 +46,18 @@ export class CreateStatements {
       WHERE ${equals.join(' AND ') || 'true'} RETURNING ${records?.copied ?? `${key.name} AS id`}, xmax = 0 AS ${records === undefined ? 'created' : 'rs__created'}`;
   }
 
-  /** Faster for one row. `milliseconds` is the timeout for its lock, by default the timeout of other locks. */
-  insertOne(row: RowParameters, milliseconds?: number): Statement {
-    return milliseconds === undefined
-      ? { ...this.known('one'), values: [...row] }
-      : { ...this.known('oneSoon'), values: [...row, String(milliseconds)] };
+  /** Faster for one row. */
+  insertOne(row: RowParameters, lockWait: string | null): Statement {
+    this.one ??= prepared(this.textOfOne());
+    return { ...this.one, values: [...row, lockWait] };
   }
 
-  insertMany(rows: readonly RowParameters[], milliseconds?: number): Statement {
-    const isSoon = milliseconds !== undefined;
-    const values = valuesOf(this.sent, rows, this.columns.hasArrays);
-    const statement = this.columns.hasArrays
-      ? { text: this.manyText(rows.length, isSoon) }
-      : this.known(isSoon ? 'manySoon' : 'many');
-    return { ...statement, values: isSoon ? [...values, String(milliseconds)] : values };
+  insertMany(rows: readonly RowParameters[], lockWait: string | null): Statement {
+    const { hasArrays } = this.columns;
+    const values = [...valuesOf(this.sent, rows, hasArrays), lockWait];
+    if (hasArrays) return { text: this.textOfMany(rows.length), values };
+    this.many ??= prepared(this.textOfMany(0));
+    return { ...this.many, values };
   }
 
   /** For Citus, which sends these rows straight to their shards, but copies rows from `unnest` to files first. */
@@ -111,37 +108,27 @@ export class CreateStatements {
       SELECT ${this.columns.key.name} AS id, rs__created AS created FROM rs__stored`;
   }
 
-  /** Made once: building and hashing a text takes longer than all else here. */
-  private known(kind: Kind): ReturnType<typeof prepared> {
-    return (this.prepared[kind] ??= prepared(this.textOf(kind)));
+  private textOfOne(): string {
+    const cells = this.columns.given.map(({ type }, at) => `$${at + 1}::${type}`);
+    const wait = rowWait(`$${this.sent.length + 1}`);
+    return this.recorded(
+      `${this.into} SELECT ${cells.join(', ')} WHERE ${wait} ${this.unlessStored}`,
+      {
+        from: 'rs__stored',
+        actor: [`$${cells.length + 1}::text`, `$${cells.length + 2}::text`],
+      },
+    );
   }
 
-  private textOf(kind: Kind): string {
-    // The text of a prepared statement does not depend on the number of rows.
-    if (kind === 'many' || kind === 'manySoon') return this.manyText(0, kind === 'manySoon');
-    const { given } = this.columns;
-    const one = given.map((_, at) => `$${at + 1}`);
-    const typed = one.map((number, at) => `${number}::${given[at]!.type}`);
-    const source =
-      kind === 'one'
-        ? `VALUES (${one.join(', ')})`
-        : `SELECT ${typed.join(', ')} WHERE ${rowWait(`$${this.sent.length + 1}`)}`;
-    return this.recorded(`${this.into} ${source} ${this.unlessStored}`, {
-      from: 'rs__stored',
-      actor: [`$${given.length + 1}::text`, `$${given.length + 2}::text`],
-    });
-  }
-
-  private manyText(count: number, isSoon: boolean): string {
+  /** @param count matters only if a column has arrays */
+  private textOfMany(count: number): string {
     const { key, given, hasArrays } = this.columns;
     const rows = tableOf(this.sent, count, hasArrays);
     const source = this.records === undefined ? rows : 'rs__t';
-    const parameters = this.sent.length * (hasArrays ? count : 1);
-    const condition = isSoon ? `WHERE ${rowWait(`$${parameters + 1}`)}` : '';
-    const insert = `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} ${condition} ${this.unlessStored}`;
+    const wait = rowWait(`$${this.sent.length * (hasArrays ? count : 1) + 1}`);
     const [principal, requestId] = ORIGIN_COLUMNS;
     return this.recorded(
-      insert,
+      `${this.into} SELECT ${namesOf(given, 'rs__t')} FROM ${source} WHERE ${wait} ${this.unlessStored}`,
       {
         from: `rs__stored JOIN rs__t USING (${key.name})`,
         actor: [`rs__t.${principal.name}`, `rs__t.${requestId.name}`],

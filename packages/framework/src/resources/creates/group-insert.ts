@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DatabaseError } from 'pg';
-import { RowLockedError } from '../../database/database-error.js';
-import { isRowLocked } from '../../database/lock-waits/row-wait.js';
+import { withRowWait } from '../../database/lock-waits/row-wait.js';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
@@ -104,18 +103,14 @@ export class GroupInsert<Content extends Identified> {
       .map(({ parameters, origin }) => parameters.concat(origin));
     const start = performance.now();
     const insert = () =>
-      statements
-        .run<{ readonly id: string; readonly created: boolean }>(
+      withRowWait(rowWait, (lockWait) =>
+        statements.run<{ readonly id: string; readonly created: boolean }>(
           rows.length === 1
-            ? this.statements.insertOne(sorted[0]!, rowWait)
-            : this.statements.insertMany(sorted, rowWait),
+            ? this.statements.insertOne(sorted[0]!, lockWait)
+            : this.statements.insertMany(sorted, lockWait),
           () => this.statements.insertValues(sorted),
-        )
-        .catch((error: unknown) => {
-          const took = performance.now() - start;
-          const isRow = isRowLocked(error, rowWait === undefined ? 0 : took);
-          throw isRow ? new RowLockedError() : error;
-        });
+        ),
+      );
     const result = await insert().catch((error: unknown) => {
       // While another transaction creates an equal row, ON CONFLICT (id) may not see its id yet, and the insert violates
       // another unique key. By now, the other row is committed.

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
-import { INT64_KEY, UUID_KEY } from '../properties/key-docs.js';
+import { KEY_TYPES } from '../properties/key-type.js';
 
 /** Named examples of a value, in the form of OpenAPI. */
 type Examples<Value extends object = object> = Readonly<
@@ -74,7 +74,7 @@ export function wordsOf(docs: ResourceDocs) {
     noun,
     rows,
     first,
-    key: typeof first.id === 'string' ? UUID_KEY : INT64_KEY,
+    key: KEY_TYPES[typeof first.id === 'string' ? 'uuid' : 'bigint'],
     isIdChosen: errors.idTaken !== undefined,
     // The ends of operation ids: `createTool`, `listTools`.
     Single: pascalCase(noun),

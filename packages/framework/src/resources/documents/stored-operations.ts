@@ -29,7 +29,7 @@ export const get: Document = (words, { response }) => {
     ),
     ApiParam({
       name: 'id',
-      description: key.describeInFull(noun),
+      description: key.describe(noun),
       schema: key.schema,
       examples: mapExamples(examples.create, ({ id }) => id),
     }),

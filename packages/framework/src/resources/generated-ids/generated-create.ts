@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { EntityManager } from 'typeorm';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
-import { beforeRowWait, rowWait } from '../../database/lock-waits/row-wait.js';
+import { rowWait, withRowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
 import type { Statement, Statements } from '../../database/statements.js';
@@ -44,7 +44,7 @@ const KEY_IN_TRANSACTION =
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
-  private sql: Readonly<Record<'late' | 'soon', ReturnType<typeof prepared>>> | undefined;
+  private sql: ReturnType<typeof prepared> | undefined;
   private readonly takenIds: TakenIds;
 
   constructor(private readonly options: GeneratedCreateOptions<Dto>) {
@@ -61,7 +61,7 @@ export class GeneratedCreate<Dto extends object> {
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
     const parameters = columns.parametersOf(content);
-    const insert = async (within?: EntityManager, lockWait?: number) => {
+    const insert = async (within?: EntityManager, lockWait: string | null = null) => {
       const session = within === undefined ? statements : statements.in(within);
       const statement = this.statementOf(columns, parameters, origin, lockWait);
       const store = async () => (await session.run(statement)).rows[0];
@@ -81,10 +81,7 @@ export class GeneratedCreate<Dto extends object> {
       const perform = (slots: Semaphore) =>
         slots.run(async () => {
           rowSlots.requireFree(needed.keys, slots);
-          // `DEFAULT VALUES` takes no condition, and refers to no row.
-          const lockWait = parameters.length === 0 ? undefined : rowSlots.lockWaitIn(slots);
-          const create = () => insert(undefined, lockWait);
-          return lockWait === undefined ? create() : beforeRowWait(create);
+          return withRowWait(rowSlots.lockWaitIn(slots), (lockWait) => insert(undefined, lockWait));
         });
       const created = await withRowErrors(this.options, content, () =>
         rowSlots.run(needed.keys, perform, needed.findLocked),
@@ -111,42 +108,24 @@ export class GeneratedCreate<Dto extends object> {
     columns: EntityColumns,
     parameters: RowParameters,
     origin: Origin | undefined,
-    lockWait?: number,
+    lockWait: string | null,
   ): Statement {
     const records = this.options.recorder?.statements;
-    const isSoon = lockWait !== undefined;
-    this.sql ??= {
-      late: prepared(textOf(columns, records, false)),
-      soon: prepared(textOf(columns, records, true)),
-    };
-    return {
-      ...(isSoon ? this.sql.soon : this.sql.late),
-      types: STORED_TYPES,
-      values: [
-        ...parameters,
-        ...(records === undefined ? [] : originParameters(requireOrigin(origin))),
-        ...(isSoon ? [String(lockWait)] : []),
-      ],
-    };
+    const actor = records === undefined ? [] : originParameters(requireOrigin(origin));
+    this.sql ??= prepared(textOf(columns, records));
+    return { ...this.sql, types: STORED_TYPES, values: [...parameters, ...actor, lockWait] };
   }
 }
 
-/** Stores, records and returns a row, or nothing if its id is taken. With `isSoon`, the last parameter is the timeout for locks of rows. */
+/** Stores, records and returns a row, or nothing if its id is taken. The last parameter is that of {@link rowWait}. */
 function textOf(
-  { table, key, given, all }: EntityColumns,
+  { table, key, given, names }: EntityColumns,
   records: RecordStatements | undefined,
-  isSoon: boolean,
 ): string {
-  const names = all.map(({ name }) => name).join(', ');
-  const own = given.map(({ name }) => name).join(', ');
-  const parameters = given.map(({ type }, at) => (isSoon ? `$${at + 1}::${type}` : `$${at + 1}`));
-  const lockWait = `$${given.length + (records === undefined ? 1 : 3)}`;
-  const values = isSoon
-    ? `(${own}) SELECT ${parameters.join(', ')} WHERE ${rowWait(lockWait)}`
-    : given.length === 0
-      ? 'DEFAULT VALUES'
-      : `(${own}) VALUES (${parameters.join(', ')})`;
-  const insert = `INSERT INTO ${table} ${values} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
+  const cells = given.map(({ type }, at) => `$${at + 1}::${type}`);
+  const into = given.length === 0 ? '' : `(${given.map(({ name }) => name).join(', ')})`;
+  const wait = rowWait(`$${given.length + (records === undefined ? 1 : 3)}`);
+  const insert = `INSERT INTO ${table} ${into} SELECT ${cells.join(', ')} WHERE ${wait} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
   if (records === undefined) return insert;
   const record = records.insert({
     kind: 'created',

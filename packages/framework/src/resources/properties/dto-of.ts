@@ -6,7 +6,7 @@ import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArg
 import { ExactDigits, membersOf } from '../../http/body/dto.pipe.js';
 import type { FilledNames, LastingNames } from './filled.js';
 import type { Keyed } from './key-type.js';
-import { IfPresent } from './if-present.js';
+import { IfPresent } from './property.js';
 
 const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
 

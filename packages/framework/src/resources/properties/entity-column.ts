@@ -23,9 +23,6 @@ export interface EntityColumn {
   readonly isNullable: boolean;
   /** An SQL expression for the bytes of a value; `undefined` if all values are short. */
   readonly bytes: string | undefined;
-  readonly isDocument: boolean;
-  /** Whether only {@link toParameter} keeps each value: TypeORM would round the numbers of JSON, and make a `Date` of `infinity`. */
-  readonly isPrepared: boolean;
   /** @throws ServiceException `body-not-valid` if no column can store the value */
   readonly toParameter: (value: unknown) => unknown;
   readonly fromDriver: (value: unknown) => unknown;
@@ -50,7 +47,6 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
   const type = typeOf(normalType, column);
   const name = driver.escape(column.databaseName);
   const isInt64 = type === 'bigint';
-  const isDocument = type === 'jsonb';
   // TypeORM's conversion takes 1 µs for each value. These two types do not need it.
   const isText = type === 'text' && column.transformer === undefined;
   const isBigint = column.transformer === INT64_COLUMN.transformer;
@@ -63,7 +59,7 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
   const parameterOf =
     isText || isBigint
       ? (value: unknown) => (typeof value === 'bigint' ? String(value) : value)
-      : isDocument
+      : type === 'jsonb'
         ? (value: unknown) => documentOf(transformed(column, value))
         : parameterFor(driver, normalType, column);
   return {
@@ -81,8 +77,6 @@ export function entityColumn(dataSource: DataSource, column: ColumnMetadata): En
       (column.transformer === undefined && !column.isArray && VERBATIM_TYPES.test(normalType)),
     isNullable: column.isNullable,
     bytes: bytesOf(name, type, column),
-    isDocument,
-    isPrepared: isDocument || TIME_TYPES.test(normalType),
     toParameter: (value) => {
       requireStorable(column.propertyName, value);
       return parameterOf(value);

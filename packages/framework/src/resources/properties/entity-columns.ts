@@ -40,12 +40,16 @@ export class EntityColumns {
   /** Whether the database makes the key, not the client. */
   readonly isGenerated: boolean;
   readonly all: readonly EntityColumn[];
+  /** The list of {@link all} in SQL. */
+  readonly names: string;
   /** The columns that a create stores: neither the database nor TypeORM fills them. */
   readonly given: readonly EntityColumn[];
   /** Whether all values of {@link given} are read as they were written. */
   readonly isVerbatim: boolean;
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
+  /** What each change sets besides, in SQL. */
+  readonly changed: readonly string[];
   readonly needed: readonly NeededRows[];
   /** An SQL expression for the bytes of a row in columns whose values can be long. */
   readonly bytes: string;
@@ -66,8 +70,9 @@ export class EntityColumns {
     this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);
     this.all = columns.map((column) => entityColumn(dataSource, column));
+    this.names = this.all.map(({ name }) => name).join(', ');
     this.key = this.column(key);
-    this.keyType = KEY_TYPES[this.key.type]!;
+    this.keyType = KEY_TYPES[this.key.type as 'bigint' | 'uuid'];
     this.isGenerated = primary.isGenerated || primary.default !== undefined;
     this.given = this.all.filter(
       (column, at) => isGiven(columns[at]!) && !(column === this.key && this.isGenerated),
@@ -77,6 +82,11 @@ export class EntityColumns {
       (column) =>
         column !== this.key && metadata.findColumnWithPropertyName(column.property)?.isUpdate,
     );
+    this.changed = columns.flatMap(({ isVersion, isUpdateDate }, at) => {
+      const { name } = this.all[at]!;
+      if (isVersion) return `${name} = ${name} + 1`;
+      return isUpdateDate ? `${name} = CURRENT_TIMESTAMP` : [];
+    });
     this.needed = this.neededRows(dataSource, metadata);
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');

@@ -1,13 +1,8 @@
-import { applyDecorators, Injectable } from '@nestjs/common';
-import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
-import { ERRORS } from '../../errors/common-errors.js';
-import { ServiceException } from '../../errors/service.exception.js';
 import { toInteger } from '../../json/exact-json.js';
-import { IfPresent } from './if-present.js';
-import type { Member } from './if-present.js';
+import { Field, ParameterPipe, Parsed, Satisfies } from './property.js';
+import type { PropertyOptions } from './property.js';
 
 /* 64-bit integers, such as ids: `bigint` in TypeScript, `integer` of format `int64` in JSON, `bigint` in PostgreSQL. */
 
@@ -41,21 +36,24 @@ export function parseInt64(text: string): bigint | undefined {
   return isInt64(value) ? value : undefined;
 }
 
-/** The message for any other value. */
-export function int64Rule(name: string): string {
-  return `${name} must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
-}
+const RANGE = `must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
 
+/** The message for any other parameter. */
 export function int64ParameterRule(name: string): string {
-  return `${int64Rule(name)}, in canonical decimal form`;
+  return `${name} ${RANGE}, in canonical decimal form`;
 }
 
 /** Declares the type, validation and schema of a property of type `bigint`. */
-export function Int64Field({ isOptional = false, ...schema }: Member<number>): PropertyDecorator {
-  return applyDecorators(
-    ApiProperty({ ...INT64_SCHEMA, ...schema, required: !isOptional }),
-    ...(isOptional ? [IfPresent()] : []),
-    IsInt64(),
+export function Int64Field(options: PropertyOptions<number>): PropertyDecorator {
+  return Field({ ...INT64_SCHEMA, ...options }, IsInt64());
+}
+
+/** Declares a query parameter that is a 64-bit integer, in a property of type `bigint`. */
+export function Int64Parameter(description: string): PropertyDecorator {
+  return Field(
+    { ...INT64_SCHEMA, description, isOptional: true },
+    Parsed(parseInt64),
+    Satisfies('isInt64', isInt64, int64ParameterRule('$property')),
   );
 }
 
@@ -75,27 +73,12 @@ export function IsInt64(): PropertyDecorator {
       ({ obj, key }: { obj: Record<string, unknown>; key: string }) =>
         toInteger(obj[key]) ?? obj[key],
     ),
-    IsInt64Value(int64Rule),
+    Satisfies('isInt64', isInt64, `$property ${RANGE}`),
   );
 }
 
-export function IsInt64Value(ruleOf: (name: string) => string): PropertyDecorator {
-  return ValidateBy({
-    name: 'isInt64',
-    validator: { validate: isInt64, defaultMessage: () => ruleOf('$property') },
-  });
-}
-
-/** Parses a path parameter. Only the canonical decimal form is valid, so that each resource has a single path. */
-@Injectable()
-export class Int64Pipe implements PipeTransform<string, bigint> {
-  /**
-   * @param text percent-decoded: `/tools/%31` is `/tools/1` (RFC 3986, section 6.2.2.2)
-   * @throws ServiceException `parameter-not-valid`
-   */
-  transform(text: string, { data = 'the parameter' }: ArgumentMetadata): bigint {
-    const value = parseInt64(text);
-    if (value !== undefined) return value;
-    throw new ServiceException(ERRORS.parameterNotValid, int64ParameterRule(data));
-  }
-}
+/**
+ * Parses a path parameter, percent-decoded: `/tools/%31` is `/tools/1` (RFC 3986, section 6.2.2.2). Only the canonical decimal form is
+ * valid, so that each resource has a single path.
+ */
+export class Int64Pipe extends ParameterPipe(parseInt64, int64ParameterRule) {}

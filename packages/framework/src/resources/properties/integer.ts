@@ -1,10 +1,7 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { ValidateBy } from 'class-validator';
-import { IfPresent } from './if-present.js';
-import type { Member } from './if-present.js';
+import { Field, Satisfies } from './property.js';
+import type { PropertyOptions } from './property.js';
 
-interface IntegerMember extends Member<number> {
+interface IntegerOptions extends PropertyOptions<number> {
   readonly minimum: number;
   readonly maximum: number;
 }
@@ -13,17 +10,14 @@ interface IntegerMember extends Member<number> {
  * Declares the type, validation and schema of a property of type `number`, of a column `integer` or `smallint`. The bounds must
  * be safe integers within the range of the column.
  */
-export function IntegerField({ isOptional = false, ...schema }: IntegerMember): PropertyDecorator {
-  const { minimum, maximum } = schema;
-  return applyDecorators(
-    ApiProperty({ type: 'integer', ...schema, required: !isOptional }),
-    ...(isOptional ? [IfPresent()] : []),
-    ValidateBy({
-      name: 'isInteger',
-      validator: {
-        validate: (value) => Number.isInteger(value) && value >= minimum && value <= maximum,
-        defaultMessage: () => `$property must be an integer between ${minimum} and ${maximum}`,
-      },
-    }),
+export function IntegerField(options: IntegerOptions): PropertyDecorator {
+  const { minimum, maximum } = options;
+  return Field(
+    { type: 'integer', ...options },
+    Satisfies(
+      'isInteger',
+      (value) => Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
+      `$property must be an integer between ${minimum} and ${maximum}`,
+    ),
   );
 }

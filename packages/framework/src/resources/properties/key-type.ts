@@ -1,4 +1,5 @@
-import { MAX_INT64, MIN_INT64 } from './int64.js';
+import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
+import { parseUuid, UUID_SCHEMA, uuidRule } from './uuid.js';
 
 /** An id: a `bigint`, or a UUID in its canonical form. */
 export type Key = bigint | string;
@@ -10,36 +11,46 @@ export interface Keyed {
 export interface KeyType {
   readonly least: Key;
   readonly greatest: Key;
-  /** The next greater key. */
-  after(key: Key): Key;
-  /** The next lesser key. */
-  before(key: Key): Key;
+  /** The next greater key, or the next lesser one. */
+  next(key: Key, step: 1n | -1n): Key;
   fromDriver(value: unknown): Key;
+  readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
+  parse(text: string): Key | undefined;
+  /** The message for a parameter that is no key. */
+  ruleOf(name: string): string;
+  describe(noun: string): string;
+  /** An example of a key without a row. */
+  readonly missing: string;
 }
 
 const UUID_BITS = 128;
 
 /** By the name of the type in SQL. PostgreSQL compares UUIDs like their texts. */
-export const KEY_TYPES: Readonly<Record<string, KeyType>> = {
+export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
   bigint: {
     least: MIN_INT64,
     greatest: MAX_INT64,
-    after: (key) => BigInt(key) + 1n,
-    before: (key) => BigInt(key) - 1n,
+    next: (key, step) => BigInt(key) + step,
     fromDriver: (value) => BigInt(value as string),
+    schema: INT64_SCHEMA,
+    parse: parseInt64,
+    ruleOf: int64ParameterRule,
+    describe: (noun) =>
+      `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
+    missing: '404',
   },
   uuid: {
     least: toUuid(0n),
     greatest: toUuid(2n ** BigInt(UUID_BITS) - 1n),
-    after: (key) => toUuid(numberOf(key) + 1n),
-    before: (key) => toUuid(numberOf(key) - 1n),
+    next: (key, step) => toUuid(BigInt(`0x${String(key).replaceAll('-', '')}`) + step),
     fromDriver: String,
+    schema: UUID_SCHEMA,
+    parse: parseUuid,
+    ruleOf: uuidRule,
+    describe: (noun) => `The id of the ${noun}, with hyphens, in any case.`,
+    missing: '01920000-0000-7000-8000-000000000404',
   },
 };
-
-function numberOf(uuid: Key): bigint {
-  return BigInt(`0x${String(uuid).replaceAll('-', '')}`);
-}
 
 function toUuid(value: bigint): string {
   const digits = value.toString(16).padStart(UUID_BITS / 4, '0');

@@ -1,9 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { buildMessage, ValidateBy } from 'class-validator';
-import { IfPresent } from './if-present.js';
-import type { Member } from './if-present.js';
 import { isStorableText } from '../../database/storable-text.js';
+import { Field, Satisfies } from './property.js';
+import type { PropertyOptions } from './property.js';
 import { NO_TEXT } from './storable.js';
 
 /**
@@ -18,20 +16,12 @@ interface Lengths {
   readonly maxLength?: number;
 }
 
-export interface TextMember extends Member<string>, Lengths {}
+export interface TextOptions extends PropertyOptions<string>, Lengths {}
 
 /** Declares the validation and schema of a text of any script. */
-export function TextField({ isOptional = false, ...schema }: TextMember): PropertyDecorator {
-  return applyDecorators(
-    ApiProperty({
-      ...TEXT_SCHEMA,
-      ...schema,
-      description: `${schema.description} It must not contain U+0000 or unpaired surrogates.`,
-      required: !isOptional,
-    }),
-    ...(isOptional ? [IfPresent()] : []),
-    IsText(schema),
-  );
+export function TextField(options: TextOptions): PropertyDecorator {
+  const description = `${options.description} It must not contain U+0000 or unpaired surrogates.`;
+  return Field({ ...TEXT_SCHEMA, ...options, description }, IsText(options));
 }
 
 /**
@@ -50,30 +40,23 @@ export function IsText({ minLength = 0, maxLength = Infinity }: Lengths = {}): P
 
 /** Requires text that PostgreSQL can store: no U+0000 (manual, chapter 8.3), and nothing that has no UTF-8 form. */
 export function IsStorableText(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isStorableText',
-    validator: {
-      validate: (value) => typeof value === 'string' && isStorableText(value),
-      defaultMessage: buildMessage(
-        (each, args) =>
-          `${each}$property ${typeof args?.value === 'string' ? NO_TEXT : 'must be a string'}`,
-      ),
-    },
-  });
+  return Satisfies(
+    'isStorableText',
+    (value) => typeof value === 'string' && isStorableText(value),
+    ({ value }) => `$property ${typeof value === 'string' ? NO_TEXT : 'must be a string'}`,
+  );
 }
 
 /** In Unicode code points. */
-export function HasLength(min: number, max: number): PropertyDecorator {
+function HasLength(min: number, max: number): PropertyDecorator {
   const range =
     max === Infinity ? `at least ${min}` : min === 0 ? `at most ${max}` : `${min} to ${max}`;
-  return ValidateBy({
-    name: 'hasLength',
-    validator: {
-      // Another validation rejects other types.
-      validate: (value) => typeof value !== 'string' || isWithin(value, min, max),
-      defaultMessage: buildMessage((each) => `${each}$property must have ${range} characters`),
-    },
-  });
+  return Satisfies(
+    'hasLength',
+    // Another validation rejects other types.
+    (value) => typeof value !== 'string' || isWithin(value, min, max),
+    `$property must have ${range} characters`,
+  );
 }
 
 function isWithin(text: string, min: number, max: number): boolean {

@@ -1,9 +1,5 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
-import { IfPresent } from './if-present.js';
-import type { Member } from './if-present.js';
+import { Field, Parsed, Satisfies } from './property.js';
+import type { PropertyOptions } from './property.js';
 
 /* Timestamps: `Date` in TypeScript, `string` of format `date-time` in JSON, `timestamptz(3)` in PostgreSQL. */
 
@@ -56,30 +52,15 @@ function isTimestamp(value: unknown): value is Date {
 }
 
 /** Declares the type, validation and schema of a property of type `Date`. */
-export function TimestampField({
-  isOptional = false,
-  ...schema
-}: Member<string>): PropertyDecorator {
-  return applyDecorators(
-    ApiProperty({
-      type: 'string',
-      format: 'date-time',
-      ...schema,
-      description: `${schema.description} At most milliseconds; answered in UTC.`,
-      required: !isOptional,
-    }),
-    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-      const value = obj[key];
-      return typeof value === 'string' ? (parseTimestamp(value) ?? value) : value;
-    }),
-    ...(isOptional ? [IfPresent()] : []),
-    ValidateBy({
-      name: 'isTimestamp',
-      validator: {
-        validate: isTimestamp,
-        defaultMessage: () =>
-          '$property must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z',
-      },
-    }),
+export function TimestampField(options: PropertyOptions<string>): PropertyDecorator {
+  const description = `${options.description} At most milliseconds; answered in UTC.`;
+  return Field(
+    { type: 'string', format: 'date-time', ...options, description },
+    Parsed(parseTimestamp),
+    Satisfies(
+      'isTimestamp',
+      isTimestamp,
+      '$property must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z',
+    ),
   );
 }

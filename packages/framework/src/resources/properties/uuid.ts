@@ -1,12 +1,7 @@
-import { applyDecorators, Injectable } from '@nestjs/common';
-import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
+import { applyDecorators } from '@nestjs/common';
 import { Matches } from 'class-validator';
-import { ERRORS } from '../../errors/common-errors.js';
-import { ServiceException } from '../../errors/service.exception.js';
-import { IfPresent } from './if-present.js';
-import type { Member } from './if-present.js';
+import { Field, ParameterPipe, Parsed } from './property.js';
+import type { PropertyOptions } from './property.js';
 
 /* UUIDs (RFC 9562): `string` in TypeScript, `string` of format `uuid` in JSON, `uuid` in PostgreSQL. */
 
@@ -33,39 +28,20 @@ export function uuidRule(name: string): string {
 
 function IsUuid(): PropertyDecorator {
   return applyDecorators(
-    Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => {
-      const value = obj[key];
-      return typeof value === 'string' ? (parseUuid(value) ?? value) : value;
-    }),
+    Parsed(parseUuid),
     Matches(HYPHENATED, { message: uuidRule('$property') }),
   );
 }
 
 /** Declares the type, validation and schema of a UUID, in a property of type `string`. */
-export function UuidField({ isOptional = false, ...schema }: Member<string>): PropertyDecorator {
-  return applyDecorators(
-    ApiProperty({ ...UUID_SCHEMA, ...schema, required: !isOptional }),
-    ...(isOptional ? [IfPresent()] : []),
-    IsUuid(),
-  );
+export function UuidField(options: PropertyOptions<string>): PropertyDecorator {
+  return Field({ ...UUID_SCHEMA, ...options }, IsUuid());
 }
 
 /** Declares a query parameter that is a UUID, in a property of type `string`. */
 export function UuidParameter(description: string): PropertyDecorator {
-  return applyDecorators(
-    ApiPropertyOptional({ ...UUID_SCHEMA, description }),
-    IfPresent(),
-    IsUuid(),
-  );
+  return UuidField({ description, isOptional: true });
 }
 
 /** Parses a path parameter, in any case. */
-@Injectable()
-export class UuidPipe implements PipeTransform<string, string> {
-  /** @throws ServiceException `parameter-not-valid` */
-  transform(text: string, { data = 'the parameter' }: ArgumentMetadata): string {
-    const value = parseUuid(text);
-    if (value !== undefined) return value;
-    throw new ServiceException(ERRORS.parameterNotValid, uuidRule(data));
-  }
-}
+export class UuidPipe extends ParameterPipe(parseUuid, uuidRule) {}

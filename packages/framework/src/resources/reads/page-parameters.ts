@@ -1,12 +1,11 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { Max, ValidateBy } from 'class-validator';
+import { Max } from 'class-validator';
 import { filterQuery, isFilter, MAX_FILTERS } from '../../http/answers/page.js';
-import { INT64_SCHEMA, int64ParameterRule, IsInt64Value, parseInt64 } from '../properties/int64.js';
-import { IfPresent } from '../properties/if-present.js';
+import { Int64Parameter } from '../properties/int64.js';
+import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { IsText, TEXT_SCHEMA } from '../properties/text.js';
-import type { TextMember } from '../properties/text.js';
+import type { TextOptions } from '../properties/text.js';
 import { UuidParameter } from '../properties/uuid.js';
 
 export const MAX_LIMIT = 1_000;
@@ -21,22 +20,8 @@ export function Limit(): PropertyDecorator {
       default: 50,
       description: 'The most items of the page.',
     }),
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' && /^[1-9]\d{0,3}$/.test(value) ? Number(value) : value,
-    ),
+    Parsed((text) => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined)),
     Max(MAX_LIMIT, { message: `limit must be an integer between 1 and ${MAX_LIMIT}` }),
-  );
-}
-
-/** Declares a query parameter that is a 64-bit integer, in a property of type `bigint`. */
-export function Int64Parameter(description: string): PropertyDecorator {
-  return applyDecorators(
-    ApiPropertyOptional({ ...INT64_SCHEMA, description }),
-    Transform(({ value }: { value: unknown }) =>
-      typeof value === 'string' ? (parseInt64(value) ?? value) : value,
-    ),
-    IfPresent(),
-    IsInt64Value(int64ParameterRule),
   );
 }
 
@@ -44,10 +29,9 @@ export function Int64Parameter(description: string): PropertyDecorator {
  * Declares the validation and schema of a filter that is text. Without `maxLength`, only the total length of all filters is
  * bounded.
  */
-export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): PropertyDecorator {
-  return applyDecorators(
-    ApiPropertyOptional({ ...TEXT_SCHEMA, ...parameter }),
-    IfPresent(),
+export function TextParameter(parameter: Omit<TextOptions, 'isOptional'>): PropertyDecorator {
+  return Field(
+    { ...TEXT_SCHEMA, ...parameter, isOptional: true },
     IsText(parameter),
     AreFiltersShort(),
   );
@@ -55,17 +39,15 @@ export function TextParameter(parameter: Omit<TextMember, 'isOptional'>): Proper
 
 /** For each filter of a query: all filters together must fit into the `Link` to the next page. */
 export function AreFiltersShort(): PropertyDecorator {
-  return ValidateBy({
-    name: 'areFiltersShort',
-    validator: {
-      validate: (_, args) => filterQuery(args?.object ?? {}).length <= MAX_FILTERS,
-      defaultMessage: (args) => {
-        const names = Object.keys(args?.object ?? {}).filter(isFilter);
-        const all = names.length === 1 ? names : [names.join(' and '), 'together'];
-        return `${all.join(' ')} must have at most ${MAX_FILTERS} bytes, percent-encoded`;
-      },
+  return Satisfies(
+    'areFiltersShort',
+    (_, { object }) => filterQuery(object).length <= MAX_FILTERS,
+    ({ object }) => {
+      const names = Object.keys(object).filter(isFilter);
+      const all = names.length === 1 ? names : [names.join(' and '), 'together'];
+      return `${all.join(' ')} must have at most ${MAX_FILTERS} bytes, percent-encoded`;
     },
-  });
+  );
 }
 
 const AFTER =

@@ -259,8 +259,8 @@ function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | unde
     return { start: least, end: greatest, isEmpty };
   }
   return isDescending
-    ? { start: least, end: keyType.before(after), isEmpty }
-    : { start: keyType.after(after), end: greatest, isEmpty };
+    ? { start: least, end: keyType.next(after, -1n), isEmpty }
+    : { start: keyType.next(after, 1n), end: greatest, isEmpty };
 }
 
 /** Reads with `afterValue`, which need not be a value of the column. */

@@ -1,0 +1,6 @@
+import { VARIABLES } from '../../packages/framework/src/config/variables.js';
+
+/** Of all variables, with those that name files. */
+export const VARIABLE_NAMES: readonly string[] = Object.entries(VARIABLES).flatMap(
+  ([name, variable]) => ('file' in variable ? [name, `${name}_FILE`] : [name]),
+);
