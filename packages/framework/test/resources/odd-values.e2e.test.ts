@@ -183,7 +183,7 @@ class NotesController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
-    return new LinesFile(this.notes.import(lines, signal), true);
+    return new LinesFile(this.notes.import(lines, signal), { endsInError: true });
   }
 
   @Get()
@@ -195,7 +195,7 @@ class NotesController {
   @Get('export')
   @RequireScope('notes:read')
   export(@RequestSignal() signal: AbortSignal): LinesFile {
-    return new LinesFile(this.notes.export({}, signal), true);
+    return new LinesFile(this.notes.export({}, signal), { endsInError: true });
   }
 
   @Get(':id')

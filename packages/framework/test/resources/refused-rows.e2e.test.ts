@@ -111,7 +111,7 @@ class PetsController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
-    return new LinesFile(this.pets.import(lines, signal), true);
+    return new LinesFile(this.pets.import(lines, signal), { endsInError: true });
   }
 
   @Patch(':id')
