@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { REPEATABLE } from '../http/answers/repeatable.js';
+import { REPEATABLE } from '../http/responses/repeatable.js';
 import { methodsOf, scopesOf } from './operations.js';
 import type { Method } from './operations.js';
 

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { REPEATABLE } from '../http/answers/repeatable.js';
+import { REPEATABLE } from '../http/responses/repeatable.js';
 import { ErrorDto } from '../http/errors/error.dto.js';
 import { allErrors } from '../errors/error-kind.js';
 import type { Config } from '../config/config.js';

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { REPEATABLE } from '../http/answers/repeatable.js';
+import type { REPEATABLE } from '../http/responses/repeatable.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   readonly 'x-required-scope'?: string;

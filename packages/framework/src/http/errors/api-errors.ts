@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { statusOf } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ErrorDto } from './error.dto.js';
-import { headersOf } from './to-answer.js';
+import { headersOf } from './to-error-response.js';
 
 /** With the message of its example and further header fields, if wanted. */
 type DocumentedError =

@@ -7,7 +7,7 @@ import { PATCH_TYPES } from '../body/merge-patch.js';
  * Responds to OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
  * types of PATCH (RFC 5789, section 3.1).
  */
-export function answerOptions(request: Request, response: Response, next: NextFunction): void {
+export function respondToOptions(request: Request, response: Response, next: NextFunction): void {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();
   response.setHeader('Allow', allowed.join(', '));

@@ -6,8 +6,8 @@ import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { lingeringClose, stopParsing } from '../body/unread-body.js';
-import { toAnswer } from '../errors/to-answer.js';
-import type { ErrorAnswer } from '../errors/to-answer.js';
+import { toErrorResponse } from '../errors/to-error-response.js';
+import type { ErrorResponse } from '../errors/to-error-response.js';
 import type { ServerLimits } from './limits.js';
 import { isTarget } from './well-formed.js';
 
@@ -22,7 +22,7 @@ const pipelined = new Sum();
 export interface Port {
   serve(request: Request, response: Response): void;
   /** Records an error that is sent without a response object, and returns further header fields for it. */
-  recordError?(answer: ErrorAnswer): Readonly<Record<string, string>>;
+  recordError?(errorResponse: ErrorResponse): Readonly<Record<string, string>>;
 }
 
 /**
@@ -138,8 +138,8 @@ export class Connection {
   /** @param previous the last complete request */
   private end(error: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
-      const answer = toAnswer(error);
-      this.socket.end(rawResponse(answer, this.port.recordError?.(answer)));
+      const errorResponse = toErrorResponse(error);
+      this.socket.end(rawResponse(errorResponse, this.port.recordError?.(errorResponse)));
     }
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
@@ -147,7 +147,7 @@ export class Connection {
 }
 
 function rawResponse(
-  { status, headers, body }: ErrorAnswer,
+  { status, headers, body }: ErrorResponse,
   others: Readonly<Record<string, string>> = {},
 ): string {
   const content = JSON.stringify(body);

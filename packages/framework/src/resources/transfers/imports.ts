@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
-import { toAnswer } from '../../http/errors/to-answer.js';
+import { toErrorResponse } from '../../http/errors/to-error-response.js';
 import type { Line } from '../../http/body/body-lines.js';
 import { lineToDto, toLine } from '../../http/body/ndjson.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
@@ -113,7 +113,7 @@ export class Imports<Content extends Identified> {
       }
     } catch (error) {
       const isOfRow = isCausedByRow(error);
-      const { status, body } = toAnswer(error);
+      const { status, body } = toErrorResponse(error);
       if (status >= 500 && !isOfRow) throw error;
       if (isOfRow) this.report(error);
       return { line: line.number, error: body.error, message: body.message };

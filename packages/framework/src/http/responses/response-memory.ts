@@ -16,7 +16,7 @@ interface Held {
 }
 
 /** Limits the memory of all responses together, until their last bytes have left. */
-export class AnswerMemory {
+export class ResponseMemory {
   private readonly held = new Map<object, Held>();
   private readonly sum = new Sum();
 
@@ -86,5 +86,6 @@ export class AnswerMemory {
 }
 
 function cutOff(responses: Iterable<ServerResponse>): void {
-  for (const { req } of responses) req.socket.destroy(new Error('the answer was not read in time'));
+  for (const { req } of responses)
+    req.socket.destroy(new Error('the response was not read in time'));
 }

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { requireRoomFor } from './held-response.js';
+import { requireRoomFor } from './bounded-response.js';
 import { sendJsonText } from './send-json.js';
 
 /**
