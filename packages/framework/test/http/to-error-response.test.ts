@@ -29,7 +29,7 @@ import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { toErrorResponse } from '../../src/http/errors/to-error-response.js';
-import { describeFailure } from '../../src/observability/describe-failure.js';
+import { describeError } from '../../src/observability/describe-error.js';
 import { idempotencyErrors } from '../../src/resources/idempotency/idempotency-errors.js';
 import { ALL_ERRORS } from '../support/tool.js';
 
@@ -282,9 +282,9 @@ describe('a failure of the database', () => {
       unreadable(new Error(), 'message'),
       Object.assign(new Error(), { message: {} }),
     ]) {
-      expect(describeFailure(thrown)).toBe('a failure that cannot be described');
+      expect(describeError(thrown)).toBe('an error that cannot be described');
     }
-    expect([undefined, null, Symbol('x'), 7n].map(describeFailure)).toEqual([
+    expect([undefined, null, Symbol('x'), 7n].map(describeError)).toEqual([
       'undefined',
       'null',
       'Symbol(x)',
@@ -293,21 +293,21 @@ describe('a failure of the database', () => {
   });
 
   it('is described without statement and values', () => {
-    expect(describeFailure(databaseError('42703'))).toBe('message text decides nothing');
-    expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
-    expect(describeFailure('text')).toBe('text');
+    expect(describeError(databaseError('42703'))).toBe('message text decides nothing');
+    expect(describeError(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
+    expect(describeError('text')).toBe('text');
   });
 
   it.each(['28P01', '53300'])('with SQLSTATE %s is described without the role', (code) => {
     const failure = Object.assign(new DatabaseError('no room for "app"', 1, 'error'), { code });
-    expect(describeFailure(failure)).toBe(`no room for … (${code})`);
+    expect(describeError(failure)).toBe(`no room for … (${code})`);
   });
 
   it('without the role that Citus names, in one line', () => {
     const failure = new Error(
       'connection to the remote node postgres@10.0.0.7:5432 failed with the following error:\nConnection refused\n\tIs the server running?',
     );
-    expect(describeFailure(failure)).toBe(
+    expect(describeError(failure)).toBe(
       'connection to the remote node 10.0.0.7:5432 failed with the following error: Connection refused Is the server running?',
     );
   });

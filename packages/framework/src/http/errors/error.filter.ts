@@ -7,10 +7,10 @@ import type { Config } from '../../config/config.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { breakOff } from '../responses/break-off.js';
 import { sendJson } from '../responses/send-json.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { ErrorDto } from './error.dto.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { toErrorResponse } from './to-error-response.js';
@@ -39,7 +39,7 @@ const FILE_HEADERS = [
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(
     @Inject(CONFIG) private readonly config: Pick<Config, 'identity'>,
@@ -83,7 +83,7 @@ export class ErrorFilter implements ExceptionFilter {
       if (repeated === undefined) return;
       this.logger.error({ ...context, err: thrown, ...(repeated > 0 && { repeated }) }, message);
     } else if (thrown.cause !== undefined) {
-      this.logger.warn({ ...context, reason: describeFailure(thrown.cause) }, message);
+      this.logger.warn({ ...context, reason: describeError(thrown.cause) }, message);
     }
   }
 }

@@ -11,7 +11,7 @@ interface Kind {
 }
 
 /** Decides which errors to log when many requests fail alike: each kind once in a minute, with a count. */
-export class RepeatedFailures {
+export class RepeatedErrors {
   /** Evicts the kind that was logged longest ago, because `peek` does not count as a use. */
   private readonly kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
