@@ -82,7 +82,7 @@ describe('the memory for answers', () => {
   });
 
   it('counts short answers, too', async () => {
-    const destroy = vi.fn();
+    const destroy = vi.fn<(reason: Error) => void>();
     const answers = Array.from({ length: 64 * 1024 }, () => hold(1024, unread(destroy)));
     expectFull(1);
     answers[0]!.close();
