@@ -350,7 +350,7 @@ class LoansController {
   @Get('export')
   @RequireScope('tools:read')
   export(@Query() query: UuidListParameters, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.loans.export(query, signal), false);
+    return new LinesFile(this.loans.export(query, signal));
   }
 
   @Get(':id')

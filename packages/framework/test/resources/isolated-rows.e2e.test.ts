@@ -206,7 +206,7 @@ class CellsController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
-    return new LinesFile(this.cells.import(lines, signal), true);
+    return new LinesFile(this.cells.import(lines, signal), { endsInError: true });
   }
 
   @Put(':id')
