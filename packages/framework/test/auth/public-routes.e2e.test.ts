@@ -33,7 +33,6 @@ import { LOGGER } from '../../src/observability/logger.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';
-import { start } from '../support/start.js';
 import { TOKEN } from '../support/tokens.js';
 import { runningService } from '../support/running-service.js';
 
