@@ -16,7 +16,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   bodyNotValid: {
     number: 40003,
     message: 'the body does not fit its schema',
-    remedy: 'Fix the members that the message names',
+    remedy: 'Fix the fields that the message names',
   },
   parameterNotValid: {
     number: 40004,
@@ -90,7 +90,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
     number: 41500,
     message: 'the operation does not accept the media type or the encoding of the body',
     remedy:
-      'Send a media type that the answer lists (`Accept-Post`, `Accept-Patch` or `Accept`), in UTF-8 and uncompressed',
+      'Send a media type that the response lists (`Accept-Post`, `Accept-Patch` or `Accept`), in UTF-8 and uncompressed',
   },
   expectationFailed: {
     number: 41700,
@@ -120,7 +120,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   tooManyUnanswered: {
     number: 42904,
     message: 'too many requests of this connection are not answered yet',
-    remedy: 'Read answers before you send more requests on the connection',
+    remedy: 'Read responses before you send more requests on the connection',
   },
   tooManyFollowers: {
     number: 42905,
@@ -150,7 +150,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   shuttingDown: {
     number: 50302,
     message: 'the service is shutting down',
-    remedy: 'Retry: another replica answers',
+    remedy: 'Retry: another replica responds',
   },
   tokenIssuerUnavailable: {
     number: 50303,
@@ -186,7 +186,7 @@ export const ERRORS = defineErrors(SERVICE_RANGE, {
   tooManyAnswers: {
     number: 50309,
     message: 'too many large answers are being sent',
-    remedy: 'Read answers faster, or retry with backoff',
+    remedy: 'Read responses faster, or retry with backoff',
   },
   rowLocked: {
     number: 50310,

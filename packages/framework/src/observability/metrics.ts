@@ -19,7 +19,7 @@ export class Metrics {
   constructor(private readonly identity: Identity) {
     this.recordRefusal = this.counter<number>(
       this.named('refusals_total'),
-      'Error answers, by error number.',
+      'Error responses, by error number.',
       'error',
       [],
     );

@@ -64,7 +64,7 @@ function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
   if (!list.some((each) => each.startsWith('W/') || CODING_SUFFIX.test(each))) return false;
   throw new ServiceException(
     ERRORS.preconditionFailed,
-    'If-Match has an entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress an answer. Configure the proxy to pass ETag on unchanged',
+    'If-Match has an entity tag in a form that never matches: nginx makes it weak (W/) and Apache appends -gzip when they compress a response. Configure the proxy to pass ETag on unchanged',
   );
 }
 
