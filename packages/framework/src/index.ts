@@ -30,7 +30,7 @@ export type { EventStream } from './http/answers/event-stream.js';
 export { MAX_FILTERS } from './http/answers/page.js';
 export type { Page } from './http/answers/page.js';
 export { Representation } from './http/answers/representation.js';
-export { RequestPrecondition } from './http/answers/request-precondition.decorator.js';
+export { RequestPrecondition } from './http/answers/entity-tag.js';
 export { RequestSignal } from './http/answers/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {

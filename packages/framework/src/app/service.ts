@@ -95,7 +95,7 @@ async function stop(
 ): Promise<void> {
   app.get(Readiness).notReady('shutting down');
   await sleep(shutdownDelay);
-  app.get(Shutdown).begin();
+  app.get(Shutdown).abort();
   await (app.getHttpServer() as HttpServer).drain(limits.drain);
   await close(app, limits);
 }

@@ -29,14 +29,17 @@ export class CredentialsError extends ServiceException {
     readonly reason: CredentialsFailure,
     kind: ErrorKind = ERRORS.tokenNotValid,
     message?: string,
+    details?: ServiceException['details'],
   ) {
-    super(kind, message);
+    super(kind, message, details);
   }
 }
 
 /** The token is valid, but lacks the scope of the operation. */
 export class InsufficientScopeError extends CredentialsError {
-  constructor(readonly scope: Scope) {
-    super('scope', ERRORS.scopeMissing, `the operation needs the scope ${scope}`);
+  constructor(scope: Scope) {
+    const message = `the operation needs the scope ${scope}`;
+    // RFC 6750, section 3.
+    super('scope', ERRORS.scopeMissing, message, { challenge: `scope="${scope}"` });
   }
 }

@@ -18,7 +18,8 @@ export class RateLimitedError extends ServiceException {
   constructor(readonly usage: RateUsage) {
     const { quota, window } = usage;
     const message = `the owner of the token has sent more than ${quota} requests in ${window} seconds`;
-    super(ERRORS.rateLimited, message);
+    const headers = { 'Retry-After': String(usage.reset), ...rateLimitFields(usage) };
+    super(ERRORS.rateLimited, message, { headers });
   }
 }
 

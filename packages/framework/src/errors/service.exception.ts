@@ -1,18 +1,25 @@
 import type { ErrorKind } from './error-kind.js';
 
+interface ErrorDetails extends ErrorOptions {
+  /** Further header fields of the response. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A further parameter of the challenge in `WWW-Authenticate`. */
+  readonly challenge?: string;
+}
+
 /** An error for the client, independent of HTTP (`http/errors/to-answer.ts` makes the response). */
 export class ServiceException extends Error {
   override readonly name = 'ServiceException';
 
   /**
    * @param message for the client, so it must not contain SQL, paths or secrets
-   * @param options `cause` is logged and never sent to the client
+   * @param details `cause` is logged and never sent to the client
    */
   constructor(
     readonly kind: ErrorKind,
     message = kind.message,
-    options?: ErrorOptions,
+    readonly details: ErrorDetails = {},
   ) {
-    super(message, options);
+    super(message, details);
   }
 }

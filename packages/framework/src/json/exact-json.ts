@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { decimalOf } from './decimal.js';
-import { ExactNumber, SMALLEST } from './exact-number.js';
-import { JsonText } from './json-text.js';
+import { decimalOf, ExactNumber, SMALLEST } from './exact-number.js';
 import { quote } from './quote.js';
 import { addMember, withRoundedFractions } from './rounded-fractions.js';
 
@@ -28,7 +26,7 @@ export type JsonSource = 'body' | 'line';
  * different values
  */
 export function parseExactJson(text: string, source: JsonSource = 'body'): unknown {
-  return new Parser(text, source, false, MAX_DEPTH).parse();
+  return withRoundedFractions(parseAllDigits(text, source));
 }
 
 /**
@@ -40,7 +38,7 @@ export function parseAllDigits(
   source: JsonSource = 'body',
   maxDepth = MAX_DEPTH,
 ): unknown {
-  return new Parser(text, source, true, maxDepth).parse();
+  return new Parser(text, source, maxDepth).parse();
 }
 
 /**
@@ -59,6 +57,11 @@ export function toInteger(value: unknown): bigint | undefined {
   const [, sign = '', digits = '', power] = /^(-?)(\d+)e(\d{1,2})$/.exec(decimal) ?? [];
   if (power === undefined || digits.length + Number(power) > MAX_DIGITS) return undefined;
   return BigInt(`${sign}${digits}${'0'.repeat(Number(power))}`);
+}
+
+/** JSON that is written as it is. */
+export class JsonText {
+  constructor(readonly text: string) {}
 }
 
 /** Like `JSON.stringify`, with all digits of each `bigint` and {@link ExactNumber}. */
@@ -98,7 +101,6 @@ class Parser {
   constructor(
     private readonly text: string,
     private readonly source: JsonSource,
-    private readonly keepsFractions: boolean,
     private readonly maxDepth: number,
   ) {}
 
@@ -128,7 +130,7 @@ class Parser {
       const word = this.match(WORD);
       return word === 'null' ? null : word === 'true';
     }
-    return numberOf(this.match(NUMBER), this.keepsFractions);
+    return numberOf(this.match(NUMBER));
   }
 
   private object(depth: number): object {
@@ -240,15 +242,13 @@ function isEqual(first: unknown, second: unknown): boolean {
   return isDeepStrictEqual(withRoundedFractions(first), withRoundedFractions(second));
 }
 
-function numberOf(literal: string, keepsFractions: boolean): number | ExactNumber {
+function numberOf(literal: string): number | ExactNumber {
   const number = Number(literal);
   const size = Math.abs(number);
   if (size >= SMALLEST && size < Infinity) {
     if (literal.length <= SAFE_DIGITS) return number;
     const shortest = String(number);
     if (shortest === literal || decimalOf(shortest) === decimalOf(literal)) return number;
-    // Fractions are rounded, as by JSON.parse, unless the result would be an integer.
-    if (!keepsFractions && !Number.isInteger(number)) return number;
   }
   // Zero in any notation, -0 included.
   else if (size === 0 && !/^[-.0]*[1-9]/.test(literal)) return 0;

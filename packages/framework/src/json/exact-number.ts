@@ -38,3 +38,18 @@ export class ExactNumber {
     return this.decimal.includes('e-');
   }
 }
+
+/** The normal form of a non-zero number: digits without leading and trailing zeros, `e`, and the power of ten. */
+export function decimalOf(literal: string): string {
+  const [mantissa = '', exponent = '0'] = literal.split(/[eE]/);
+  const [integer = '', fraction = ''] = mantissa.split('.');
+  const sign = integer.startsWith('-') ? '-' : '';
+  const digits = integer.slice(sign.length) + fraction;
+  // No pattern such as /0+$/, which takes quadratic time on a megabyte of zeros.
+  let start = 0;
+  while (digits[start] === '0') start++;
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  const power = Number(exponent) - fraction.length + (digits.length - end);
+  return Number.isSafeInteger(power) ? `${sign}${digits.slice(start, end)}e${power}` : literal;
+}

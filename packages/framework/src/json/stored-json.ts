@@ -1,5 +1,4 @@
-import { parseAllDigits } from './exact-json.js';
-import { JsonText } from './json-text.js';
+import { JsonText, parseAllDigits } from './exact-json.js';
 
 /** Code that walks deeper JSON recursively would overflow the stack. */
 const MAX_STORED_DEPTH = 500;

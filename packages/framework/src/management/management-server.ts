@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { MethodNotAllowedError } from '../http/errors/method-not-allowed.error.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { toAnswer } from '../http/errors/to-answer.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
+import { methodNotAllowed } from '../http/server/allowed-methods.js';
 import { HttpServer } from '../http/server/http-server.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
 import { sendJson } from '../http/answers/send-json.js';
@@ -75,7 +75,7 @@ export class ManagementServer {
       throw new ServiceException(ERRORS.noSuchPath);
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new MethodNotAllowedError(['GET', 'HEAD']);
+      throw methodNotAllowed(['GET', 'HEAD']);
     }
     if (path === '/metrics') {
       const text = await this.metrics.text();

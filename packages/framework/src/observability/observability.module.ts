@@ -1,5 +1,4 @@
 import { Global, Module } from '@nestjs/common';
-import type { FactoryProvider } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
@@ -21,23 +20,27 @@ export interface Observability {
 /** Injection token of what the process created before the application. */
 export const GIVEN_OBSERVABILITY = Symbol('GIVEN_OBSERVABILITY');
 
-const OBSERVABILITY = Symbol('OBSERVABILITY');
+// Tests of modules give none.
+const inject = [CONFIG, { token: GIVEN_OBSERVABILITY, optional: true }];
 
 const providers = [
   {
-    provide: OBSERVABILITY,
-    inject: [CONFIG, { token: GIVEN_OBSERVABILITY, optional: true }],
-    // Tests of modules give none.
-    useFactory: ({ identity, logLevel }: Config, given?: Observability): Observability =>
-      given ?? {
-        logger: createLogger(logLevel),
-        metrics: new Metrics(identity),
-        tracer: NO_TRACER,
-      },
+    provide: LOGGER,
+    inject,
+    useFactory: ({ logLevel }: Config, given?: Observability) =>
+      given?.logger ?? createLogger(logLevel),
   },
-  part(LOGGER, 'logger'),
-  part(Metrics, 'metrics'),
-  part(TRACER, 'tracer'),
+  {
+    provide: Metrics,
+    inject,
+    useFactory: ({ identity }: Config, given?: Observability) =>
+      given?.metrics ?? new Metrics(identity),
+  },
+  {
+    provide: TRACER,
+    inject,
+    useFactory: (_: Config, given?: Observability) => given?.tracer ?? NO_TRACER,
+  },
   Readiness,
   Shutdown,
 ];
@@ -61,9 +64,4 @@ export async function createObservability(
     metrics: new Metrics(identity),
     tracer: await createTracer(identity, logger),
   };
-}
-
-function part(provide: FactoryProvider['provide'], name: keyof Observability): FactoryProvider {
-  const useFactory = (observability: Observability) => observability[name];
-  return { provide, inject: [OBSERVABILITY], useFactory };
 }

@@ -1,22 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** Signals to endless responses that the service shuts down. */
+/** Aborts when the service stops taking requests, which ends endless responses. */
 @Injectable()
-export class Shutdown {
-  private readonly controller = new AbortController();
-
+export class Shutdown extends AbortController {
   constructor() {
+    super();
     // Each endless response listens.
-    setMaxListeners(0, this.controller.signal);
-  }
-
-  /** Aborts when the service stops taking requests. */
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  begin(): void {
-    this.controller.abort();
+    setMaxListeners(0, this.signal);
   }
 }

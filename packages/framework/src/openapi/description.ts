@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { stringify } from 'lossless-json';
 import { REPEATABLE } from '../http/answers/repeatable.js';
 import { methodsOf, scopesOf } from './operations.js';
 import type { Method } from './operations.js';
@@ -73,10 +74,8 @@ function idsOf(document: OpenAPIObject, methods: readonly Method[]): string {
     return [...new Set(found.flatMap(({ operation: { tags: names = [] } }) => names))];
   };
   const [numbers, uuids] = [tags('int64'), tags('uuid')];
-  const hasIntegers = JSON.stringify(
-    [document.paths, document.components],
-    withoutBigInts,
-  ).includes('"format":"int64"');
+  const schemas = stringify([document.paths, document.components]);
+  const hasIntegers = schemas?.includes('"format":"int64"');
   if (uuids.length === 0) {
     if (numbers.length > 0) {
       return section('Exact ids', `Ids are 64-bit integers. ${PRECISION} ids beyond 2^53.`);
@@ -100,18 +99,10 @@ function section(title: string, text: string): string {
   return `\n\n## ${title}\n\n${text}`;
 }
 
-function withoutBigInts(_: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? String(value) : value;
-}
-
 function hasHeader({ parameters = [] }: Method['operation'], name: string): boolean {
   return parameters.some((each) => 'name' in each && each.in === 'header' && each.name === name);
 }
 
 function namesOf(methods: readonly Method[]): string {
-  return methods
-    .map(({ method, path, operation: { operationId } }) =>
-      operationId === undefined ? `\`${method.toUpperCase()} ${path}\`` : `\`${operationId}\``,
-    )
-    .join(', ');
+  return methods.map(({ operation }) => `\`${operation.operationId}\``).join(', ');
 }

@@ -30,16 +30,16 @@ export function scopesOf(document: OpenAPIObject): readonly string[] {
   return [...new Set(scopes)].toSorted();
 }
 
-/** Of the methods of a tag, in the order of the description. */
-const VERBS = [
-  ['create', (methods) => methods.has('post')],
-  ['list', (methods) => methods.has('list')],
-  ['change', (methods) => methods.has('put') || methods.has('patch')],
-  ['remove', (methods) => methods.has('delete')],
-] as const satisfies readonly (readonly [
-  verb: string,
-  isOf: (methods: ReadonlySet<string>) => boolean,
-])[];
+/** By method, in the order of the description of a tag. */
+const VERBS = {
+  post: 'create',
+  list: 'list',
+  put: 'change',
+  patch: 'change',
+  delete: 'remove',
+} as const;
+
+const LIST = new Intl.ListFormat('en-GB');
 
 /** The names of the resources, in the order of the modules. */
 export function tagsOf(document: OpenAPIObject): TagObject[] {
@@ -54,10 +54,8 @@ export function tagsOf(document: OpenAPIObject): TagObject[] {
 }
 
 function describe(name: string, methods: ReadonlySet<string>): string {
-  const verbs = VERBS.filter(([, isOf]) => isOf(methods)).map(([verb]) => verb);
-  const isReadOnly = verbs.every((verb) => verb === 'list');
-  const last = verbs.pop();
-  if (isReadOnly || last === undefined) return `Read ${name}.`;
-  const all = verbs.length === 0 ? last : `${verbs.join(', ')} and ${last}`;
+  const verbs = Object.entries(VERBS).flatMap(([of, verb]) => (methods.has(of) ? [verb] : []));
+  if (verbs.every((verb) => verb === 'list')) return `Read ${name}.`;
+  const all = LIST.format(new Set(verbs));
   return `${all.charAt(0).toUpperCase()}${all.slice(1)} ${name}.`;
 }

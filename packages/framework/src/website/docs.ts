@@ -45,7 +45,7 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     // Not loaded at the start.
     const reference = await import('@resource-service/api-reference');
     const document = openApiText(app, config);
-    const files = reference.apiReference(document, {
+    const described = reference.apiReference(document, {
       version,
       errors: allErrors(),
       homepage,
@@ -53,13 +53,11 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
       tokenHelp: isPublicToken(config) ? TOKEN_HELP : undefined,
       issuer: signIn?.issuer,
     });
+    const files = new Map(described);
+    if (packed) files.set(CLIENT, { type: 'application/gzip', content: async () => packed });
     const senders = new Map(
       [...files].map(([path, file]) => [`${basePath}/${path}`, fileSender(file, policyOf())]),
     );
-    if (packed) {
-      const file = { type: 'application/gzip', content: async () => packed };
-      senders.set(`${basePath}/${CLIENT}`, fileSender(file, policyOf()));
-    }
     if (signIn) {
       const render = reference.signInPage(document, signIn);
       const page = signInPage(signIn.issuer, render, app.get<Logger>(LOGGER));
@@ -92,7 +90,7 @@ function contentOf(file: string): Buffer | undefined {
   }
 }
 
-/** Keeps the first result. After an error, the next call tries again. */
+/** Keeps the first result, but no error. */
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;
   return () =>

@@ -22,7 +22,7 @@ import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import type { Precondition } from '../../src/http/answers/entity-tag.js';
 import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/request-precondition.decorator.js';
+import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { ResourceModule } from '../../src/resources/resource.module.js';
 import { FrameworkModule } from '../../src/app/framework.module.js';

@@ -45,7 +45,7 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { stringifyExactJson } from '../../src/json/exact-json.js';
-import { JsonText } from '../../src/json/json-text.js';
+import { JsonText } from '../../src/json/exact-json.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';

@@ -17,7 +17,6 @@ interface Held {
 
 /** Limits the memory of all responses together, until their last bytes have left. */
 export class AnswerMemory {
-  /** Oldest first. */
   private readonly held = new Map<object, Held>();
   private readonly sum = new Sum();
 

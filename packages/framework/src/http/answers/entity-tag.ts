@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { createParamDecorator } from '@nestjs/common';
+import type { ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 
-/** Characters of an entity tag: 132 bits of the hash. */
-const LENGTH = 22;
-
 /** RFC 9110, section 8.8.3. Commas may occur within a tag. */
 const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
 
-/** The schema of `If-Match` and `If-None-Match`. */
 export const ENTITY_TAGS_SCHEMA = {
   type: 'string',
   pattern: String.raw`^(\*|((W/)?"[!#-~\x80-\xff]*")?([\t ]*,[\t ]*((W/)?"[!#-~\x80-\xff]*")?)*)$`,
@@ -21,11 +20,7 @@ const FIELD_NAMES = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' }
 /** The suffix of the tag of a compressed form: Apache appends `-gzip` or `-br`, Caddy `-zstd`, Jetty `--gzip`. */
 const CODING_SUFFIX = /(?:--?|[;:])(?:gzip|deflate|br|zstd)(?="$)/;
 
-/**
- * Whether a precondition holds for the current representation of a resource.
- *
- * @throws ServiceException `precondition-failed` if a proxy has changed the tag
- */
+/** @throws ServiceException `precondition-failed` if a proxy has changed the tag */
 export type Precondition = (representation: object) => boolean;
 
 /**
@@ -33,7 +28,7 @@ export type Precondition = (representation: object) => boolean;
  * delete and a create.
  */
 export function entityTagOf(json: string): string {
-  return `"${hash('sha256', json, 'base64url').slice(0, LENGTH)}"`;
+  return `"${hash('sha256', json, 'base64url').slice(0, 22)}"`;
 }
 
 /**
@@ -41,7 +36,7 @@ export function entityTagOf(json: string): string {
  *
  * @throws ServiceException `parameter-not-valid`
  */
-export function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
+function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
   // `If-Match: *` holds for everything that exists, and everything else gets 404 anyway.
   const ifMatch = listOf(headers, 'if-match') ?? '*';
   const ifNoneMatch = listOf(headers, 'if-none-match') ?? [];
@@ -51,6 +46,13 @@ export function preconditionOf(headers: IncomingHttpHeaders): Precondition | und
     return matchesStrongly(ifMatch, tag) && !matchesWeakly(ifNoneMatch, tag);
   };
 }
+
+/** Tells the documentation which methods have the parameter. */
+export const requestPrecondition = (_: unknown, context: ExecutionContext) =>
+  preconditionOf(context.switchToHttp().getRequest<Request>().headers);
+
+/** The {@link Precondition} of the request, if any. */
+export const RequestPrecondition = createParamDecorator(requestPrecondition);
 
 /**
  * Whether a reading client already has the representation with this tag (RFC 9110, section 13.2.2).

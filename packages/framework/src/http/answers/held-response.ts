@@ -59,7 +59,6 @@ function encodingOf(encoding: unknown): BufferEncoding | undefined {
   return typeof encoding === 'string' ? (encoding as BufferEncoding) : undefined;
 }
 
-/** Bytes count once for all responses that send them. */
 function hold(response: ServerResponse, content: unknown, encoding: unknown): () => void {
   if (typeof content === 'string') {
     return responseMemory.hold(response, Buffer.byteLength(content, encodingOf(encoding)));

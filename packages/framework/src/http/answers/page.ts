@@ -10,7 +10,6 @@ import { sendJsonText } from './send-json.js';
  */
 export const MAX_FILTERS = 2_000;
 
-/** The parameters of a page, after validation. */
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
   readonly after?: Key;
@@ -23,14 +22,12 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly count?: boolean;
 }
 
-/** How many items match on all pages. */
 export interface Total {
   readonly items: number;
   /** If not, it is an estimate. */
   readonly isExact: boolean;
 }
 
-/** The parameters that are no filters. */
 const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'limit',
   'after',
@@ -43,7 +40,6 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
 /** An export has all rows, in ascending order of their ids. */
 type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
 
-/** The parameters of an export: filters and `after`. */
 export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;
 };
@@ -111,7 +107,6 @@ function linkToNext(
   return `<${path}?${target.filter((part) => part !== '').join('&')}>; rel="next"`;
 }
 
-/** The filters, percent-encoded. */
 export function filterQuery(parameters: object): string {
   const filters = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

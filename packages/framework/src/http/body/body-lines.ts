@@ -1,6 +1,14 @@
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { BodyLimits } from './body-limits.js';
+
+export interface BodyLimits {
+  /** Length of a body, or of a line of a body that is read line by line. */
+  readonly bytes: number;
+  /** Between two chunks of a body. */
+  readonly idleMilliseconds: number;
+  /** For the whole body, or a line. */
+  readonly milliseconds: number;
+}
 
 /** How slowly a line may arrive, in bytes per millisecond. */
 export const SLOWEST = 16;
@@ -12,7 +20,6 @@ const CARRIAGE_RETURN = 0x0d;
 export interface Line {
   /** Counts from 1. */
   readonly number: number;
-  /** In bytes. */
   readonly length: number;
   /** `undefined` if the line is longer than the limit. */
   readonly bytes: Buffer | undefined;

@@ -31,7 +31,6 @@ export function NoOtherParameters(): ClassDecorator {
   return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
 }
 
-/** The class of a `@Query()` without parameters. */
 @NoOtherParameters()
 export class NoParametersDto {}
 
@@ -93,7 +92,6 @@ export function toDto<T extends object>(
   return make(dtoClass, roundedFor(dtoClass, value), ERRORS.bodyNotValid) as T;
 }
 
-/** @throws TypeError */
 export function requireDto(type: Function): void {
   if (!isDtoClass(type)) throw new TypeError(`the members of ${type.name} have no rules`);
 }
@@ -149,16 +147,12 @@ function exactProperties(dtoClass: DtoClass): ReadonlyMap<string, string> {
   const known = exactOf.get(dtoClass);
   if (known !== undefined) return known;
   const validations = validationsOf(dtoClass);
-  const nested = new Set(
-    validations
-      .filter(({ type }) => type === 'nestedValidation')
-      .map(({ propertyName }) => propertyName),
-  );
-  const names = validations.flatMap(({ name, propertyName }) =>
-    name === EXACT && !nested.has(propertyName)
-      ? [[fieldName(dtoClass, propertyName), propertyName] as const]
-      : [],
-  );
+  const nested = validations.filter(({ type }) => type === 'nestedValidation');
+  const names = validations
+    .filter(({ name }) => name === EXACT)
+    .map(({ propertyName }) => propertyName)
+    .filter((property) => !nested.some(({ propertyName }) => propertyName === property))
+    .map((property) => [fieldName(dtoClass, property), property] as const);
   const exact = new Map(names);
   exactOf.set(dtoClass, exact);
   return exact;
@@ -225,7 +219,6 @@ function isDtoClass(type: unknown): type is DtoClass {
   return properties.size > 0;
 }
 
-/** The properties of a class that have a constraint. */
 export function membersOf(type: Function): ReadonlySet<string> {
   return new Set(validationsOf(type).map(({ propertyName }) => propertyName));
 }

@@ -3,11 +3,9 @@ import type { Request, Response } from 'express';
 import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { UnsupportedMediaTypeError } from '../errors/unsupported-media-type.error.js';
 import { chunksOf } from './body-chunks.js';
-import type { BodyLimits } from './body-limits.js';
 import { splitLines } from './body-lines.js';
-import type { Line } from './body-lines.js';
+import type { BodyLimits, Line } from './body-lines.js';
 import { withoutByteOrderMark } from '../../json/byte-order-mark.js';
 import { parseAllDigits } from '../../json/exact-json.js';
 import type { JsonSource } from '../../json/exact-json.js';
@@ -32,31 +30,7 @@ const JSON_ONLY: MediaTypes = ['application/json'];
 
 interface BodyMemory {
   readonly limits: BodyLimits;
-  /** Of all bodies together. */
   readonly taken: Sum;
-}
-
-/** The share of one body. If no other body uses memory, every length has room. */
-class BodyShare {
-  private own = 0;
-
-  constructor(private readonly taken: Sum) {}
-
-  take(bytes: number): boolean {
-    const { own, taken } = this;
-    const limit = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
-    const hasRoom = taken.value === own || taken.value + bytes <= limit;
-    if (hasRoom) {
-      taken.add(bytes);
-      this.own += bytes;
-    }
-    return hasRoom;
-  }
-
-  giveBack(): void {
-    this.taken.subtract(this.own);
-    this.own = 0;
-  }
 }
 
 /** The body of a request, read by the first parameter that needs it, after the guards. */
@@ -108,11 +82,23 @@ export class UnreadBody {
   }
 
   private async collect(accepted: MediaTypes): Promise<Buffer> {
-    const { request, memory } = this;
-    const { limits } = memory;
+    const { request } = this;
+    const { limits, taken } = this.memory;
     const response = request.res as Response;
-    const share = new BodyShare(memory.taken);
-    response.once('close', () => share.giveBack());
+    let own = 0;
+    const take = (bytes: number): boolean => {
+      const max = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
+      // If no other body uses memory, every length has room.
+      if (taken.value !== own && taken.value + bytes > max) return false;
+      taken.add(bytes);
+      own += bytes;
+      return true;
+    };
+    const giveBack = (): void => {
+      taken.subtract(own);
+      own = 0;
+    };
+    response.once('close', giveBack);
     const chunks: Buffer[] = [];
     let size = 0;
     let isKept = true;
@@ -129,12 +115,12 @@ export class UnreadBody {
         if (size > limits.bytes) throw tooLarge(limits);
         // Without room, the rest is read and discarded: a client that is still sending would not see the response.
         // A closed response has given back its share already.
-        isKept &&= !response.closed && share.take(chunk.length);
+        isKept &&= !response.closed && take(chunk.length);
         if (isKept) {
           chunks.push(chunk);
         } else {
           chunks.length = 0;
-          share.giveBack();
+          giveBack();
         }
       }
     } finally {
@@ -152,7 +138,6 @@ export class UnreadBody {
   }
 }
 
-/** Sets `request.body`, without reading it. */
 export function jsonBody(limits: BodyLimits) {
   const memory = { limits, taken: new Sum() };
   return (request: Request): void => {
@@ -176,7 +161,11 @@ function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   else if (isUtf8(type, accepted)) return;
   else found = `Content-Type ${quote(type)}`;
   const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
-  throw new UnsupportedMediaTypeError(message, accepted, method);
+  // RFC 5789, section 3.1; Linked Data Platform, section 7.1; RFC 9110, section 12.5.1.
+  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
+  throw new ServiceException(ERRORS.unsupportedMediaType, message, {
+    headers: { [name]: accepted.join(', ') },
+  });
 }
 
 function isUtf8(contentType: string, accepted: MediaTypes): boolean {

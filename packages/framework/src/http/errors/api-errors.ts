@@ -13,7 +13,6 @@ export const RESPONSES = 'swagger/apiResponse';
 type DocumentedError =
   ErrorKind | readonly [kind: ErrorKind, message: string, headers?: readonly string[]];
 
-/** The errors that any operation can have. */
 const COMMON: readonly DocumentedError[] = [
   ERRORS.badRequest,
   ERRORS.noCredentials,
@@ -97,7 +96,14 @@ function responsesOf(errors: readonly DocumentedError[]): readonly MethodDecorat
     return ApiResponse({
       status,
       description: ofStatus.map(({ kind }) => `${kind.number}: ${kind.message}`).join('\n\n'),
-      ...documentedHeaders(ofStatus.flatMap(({ headers }) => headers)),
+      headers: Object.fromEntries(
+        ofStatus
+          .flatMap(({ headers }) => headers)
+          .map((name) => [
+            name,
+            { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' } },
+          ]),
+      ),
       content: {
         'application/json': {
           schema: { $ref: getSchemaPath(ErrorDto) },
@@ -111,16 +117,4 @@ function responsesOf(errors: readonly DocumentedError[]): readonly MethodDecorat
       },
     });
   });
-}
-
-function documentedHeaders(names: readonly string[]) {
-  if (names.length === 0) return {};
-  return {
-    headers: Object.fromEntries(
-      names.map((name) => [
-        name,
-        { description: HEADER_MEANINGS[name] ?? '', schema: { type: 'string' as const } },
-      ]),
-    ),
-  };
 }

@@ -1,14 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { RateLimitedError, rateLimitFields } from '../../auth/rate-limited.error.js';
-import { InsufficientScopeError } from '../../auth/credentials.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { statusOf } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import type { ErrorDto } from './error.dto.js';
 import { isHttpException, kindOfStatus, messageOf } from './http-exceptions.js';
-import { MethodNotAllowedError } from './method-not-allowed.error.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { UnsupportedMediaTypeError } from './unsupported-media-type.error.js';
 
 /** For requests with credentials (RFC 6750, section 3). */
 const CHALLENGE_ERRORS: ReadonlyMap<ErrorKind, string> = new Map([
@@ -52,8 +48,11 @@ export function toAnswer(thrown: unknown, realm?: string): ErrorAnswer {
 
 function errorAnswer(thrown: unknown, realm?: string): ErrorAnswer {
   if (thrown instanceof ServiceException) {
-    const { body, headers, status } = answerOf(thrown.kind, realm, thrown.message || undefined);
-    return { body, status, headers: { ...headers, ...ownHeadersOf(thrown, realm) } };
+    const { kind, message, details } = thrown;
+    const { body, headers, status } = answerOf(kind, realm, message || undefined);
+    const { challenge } = details;
+    const own = challenge && { 'WWW-Authenticate': `${challengeOf(kind, realm)}, ${challenge}` };
+    return { body, status, headers: { ...headers, ...details.headers, ...own } };
   }
   if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
     const kind = kindOfStatus(thrown.getStatus());
@@ -70,31 +69,9 @@ function answerOf(kind: ErrorKind, realm?: string, message = kind.message): Erro
   };
 }
 
-function ownHeadersOf(error: ServiceException, realm?: string): Record<string, string> {
-  if (error instanceof InsufficientScopeError) {
-    // Names the scope that the client needs (RFC 6750, section 3).
-    const { kind, scope } = error;
-    return { 'WWW-Authenticate': `${challengeOf(kind, realm)}, scope="${scope}"` };
-  }
-  if (error instanceof RateLimitedError) {
-    return { 'Retry-After': String(error.usage.reset), ...rateLimitFields(error.usage) };
-  }
-  if (error instanceof MethodNotAllowedError) return { Allow: error.allowed.join(', ') };
-  return error instanceof UnsupportedMediaTypeError ? acceptedBy(error) : {};
-}
-
 function challengeOf(kind: ErrorKind, realm = ''): string {
   const error = CHALLENGE_ERRORS.get(kind);
   return `Bearer realm="${realm}"${error === undefined ? '' : `, ${error}`}`;
-}
-
-/**
- * The accepted media types: RFC 5789, section 3.1 (Accept-Patch), Linked Data Platform, section 7.1 (Accept-Post), RFC 9110,
- * section 12.5.1 (Accept).
- */
-function acceptedBy({ accepted, method }: UnsupportedMediaTypeError): Record<string, string> {
-  const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';
-  return { [name]: accepted.join(', ') };
 }
 
 /** Whether Node.js can send the status with a final response. An exception with any other status is a bug. */
@@ -103,19 +80,16 @@ function isStatus(status: unknown): boolean {
 }
 
 /**
- * The errors of readers of bodies (body-parser 2 and raw-body 3, "Errors"), which a middleware of a service may use. Others are
- * bugs.
+ * The types of errors of readers of bodies (body-parser 2 and raw-body 3, "Errors"), which a middleware of a service may use.
+ * Others are bugs.
  */
-const READER_ERRORS: ReadonlyMap<unknown, ErrorKind> = new Map([
-  ['charset.unsupported', ERRORS.unsupportedMediaType],
-  ['encoding.unsupported', ERRORS.unsupportedMediaType],
-  ['entity.parse.failed', ERRORS.badRequest],
-  ['entity.too.large', ERRORS.bodyTooLarge],
-  ['entity.verify.failed', kindOfStatus(403)],
-  ['parameters.too.many', ERRORS.bodyTooLarge],
-  ['querystring.parse.rangeError', ERRORS.badRequest],
-  ['request.aborted', ERRORS.badRequest],
-  ['request.size.invalid', ERRORS.badRequest],
+const READER_ERROR = /^(?:charset|encoding|entity|parameters|querystring|request)\.\w/;
+
+const READER_KINDS: ReadonlyMap<unknown, ErrorKind> = new Map([
+  [400, ERRORS.badRequest],
+  [403, kindOfStatus(403)],
+  [413, ERRORS.bodyTooLarge],
+  [415, ERRORS.unsupportedMediaType],
 ]);
 
 const SENT_FILE_STATUSES: ReadonlySet<unknown> = new Set([400, 403, 404, 412, 416]);
@@ -128,8 +102,8 @@ function kindOf(thrown: unknown): ErrorKind {
   if (isSendError(thrown)) return kindOfStatus(thrown.status);
   // Express cannot decode a parameter of the path.
   if (thrown instanceof URIError && status === 400) return ERRORS.badRequest;
-  const kind = READER_ERRORS.get(type);
-  return kind !== undefined && status === statusOf(kind.number) ? kind : ERRORS.internal;
+  const isOfReader = typeof type === 'string' && READER_ERROR.test(type);
+  return (isOfReader && READER_KINDS.get(status)) || ERRORS.internal;
 }
 
 /**

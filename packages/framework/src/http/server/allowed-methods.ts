@@ -1,5 +1,4 @@
 import type { Express, NextFunction, Request, Response } from 'express';
-import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { PATCH_TYPES } from '../body/merge-patch.js';
@@ -19,9 +18,13 @@ export function answerOptions(request: Request, response: Response, next: NextFu
 /** The error of a request that no route matches: 404 or 405. */
 export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
-  return allowed.length === 0
-    ? new ServiceException(ERRORS.noSuchPath)
-    : new MethodNotAllowedError(allowed);
+  return allowed.length === 0 ? new ServiceException(ERRORS.noSuchPath) : methodNotAllowed(allowed);
+}
+
+/** With the `Allow` header field (RFC 9110, section 15.5.6). */
+export function methodNotAllowed(allowed: readonly string[]): ServiceException {
+  const headers = { Allow: allowed.join(', ') };
+  return new ServiceException(ERRORS.methodNotAllowed, undefined, { headers });
 }
 
 /** A layer with a route in Express's router, whose types lack `match`. */

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, Response } from 'express';
@@ -8,7 +9,6 @@ import { lingeringClose, stopParsing } from '../body/unread-body.js';
 import { toAnswer } from '../errors/to-answer.js';
 import type { ErrorAnswer } from '../errors/to-answer.js';
 import type { ServerLimits } from './limits.js';
-import { rawAnswer } from './raw-answer.js';
 import { isTarget } from './well-formed.js';
 
 /**
@@ -46,7 +46,6 @@ export class Connection {
     private readonly limits: ServerLimits,
   ) {}
 
-  /** The response of the request that is being handled. */
   get current(): ServerResponse | undefined {
     return this.pending[0];
   }
@@ -54,35 +53,26 @@ export class Connection {
   receive(request: Request, response: Response): void {
     if (this.isRejected) return;
     const before = this.pending.at(-1);
-    if (before === undefined) {
-      this.add(response);
-      this.handle(request, response);
-    } else {
-      this.receiveAfter(before, request, response);
-    }
-  }
-
-  private receiveAfter(before: ServerResponse, request: Request, response: Response): void {
-    const bytes = bytesOf(request);
+    const bytes = before === undefined ? 0 : bytesOf(request);
     const { requests, bytes: maxBytes } = MAX_PIPELINED;
     if (this.pending.length >= requests || pipelined.value + bytes > maxBytes) {
       this.reject(new ServiceException(ERRORS.tooManyUnanswered));
       return;
     }
-    this.add(response);
+    this.pending.push(response);
+    response.once('close', () => {
+      this.pending.splice(this.pending.indexOf(response), 1);
+      this.movedAt = performance.now();
+    });
+    if (before === undefined) {
+      this.handle(request, response);
+      return;
+    }
     pipelined.add(bytes);
     this.waiting += bytes;
     before.once('close', () => {
       this.forget(Math.min(bytes, this.waiting));
       this.handle(request, response);
-    });
-  }
-
-  private add(response: Response): void {
-    this.pending.push(response);
-    response.once('close', () => {
-      this.pending.splice(this.pending.indexOf(response), 1);
-      this.movedAt = performance.now();
     });
   }
 
@@ -154,11 +144,32 @@ export class Connection {
   private end(error: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
       const answer = toAnswer(error);
-      this.socket.end(rawAnswer(answer, this.port.recordError?.(answer)));
+      this.socket.end(rawResponse(answer, this.port.recordError?.(answer)));
     }
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
   }
+}
+
+function rawResponse(
+  { status, headers, body }: ErrorAnswer,
+  others: Readonly<Record<string, string>> = {},
+): string {
+  const content = JSON.stringify(body);
+  const fields = {
+    ...others,
+    ...headers,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(content),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+  };
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
+    '',
+    content,
+  ].join('\r\n');
 }
 
 /** About the memory of a request. */

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { MethodNotAllowedError } from '../errors/method-not-allowed.error.js';
+import { methodNotAllowed } from './allowed-methods.js';
 import { Connection, cutOff } from './connection.js';
 import type { Port } from './connection.js';
 import { drain } from './drain.js';
@@ -78,7 +78,7 @@ export class HttpServer extends Server {
     this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) =>
       reject(socket, new ServiceException(CLIENT_ERRORS[code] ?? ERRORS.badRequest)),
     );
-    this.on('connect', (_request, socket: Socket) => reject(socket, new MethodNotAllowedError([])));
+    this.on('connect', (_request, socket: Socket) => reject(socket, methodNotAllowed([])));
     this.on('timeout', cutOff);
     const checks = setInterval(() => {
       for (const connection of this.openConnections.values()) connection.closeIfStalled();

@@ -16,7 +16,7 @@ interface ListenOptions {
  */
 const BACKLOG = 4_096;
 
-/** @throws StartupError when the address cannot be used */
+/** @throws StartupError */
 export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
   const { host, port } = options;
   // Without a host, Node listens on `::` for both IP versions, and on 0.0.0.0 where the kernel has no IPv6.

@@ -14,7 +14,6 @@ export interface EndedRequest {
 /** `failed`: a 5xx response, or a response that broke off. */
 const OUTCOMES = ['answered', 'failed', 'abandoned'] as const;
 
-/** Registers the metrics of requests, and returns the function that measures one. */
 export function requestMetrics(metrics: Metrics): (request: EndedRequest) => void {
   const count = metrics.counter(
     metrics.named('requests_total'),

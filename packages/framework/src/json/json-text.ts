@@ -1,4 +1,0 @@
-/** JSON that is written as it is. */
-export class JsonText {
-  constructor(readonly text: string) {}
-}
