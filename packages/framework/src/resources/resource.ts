@@ -1,13 +1,7 @@
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/answers/page.js';
 import type { ChangeRecorder, MakeRecorder } from './recording/change-recorder.js';
-import type { ConstraintErrors, RowErrors } from './properties/constraints.js';
-import type { Logger } from 'pino';
-import type { Bulkheads } from '../database/bulkheads.js';
-import type { Statements } from '../database/statements.js';
-import type { Transactions } from '../database/transactions.js';
-import type { Tracer } from '../observability/tracer.js';
-import type { RowSlots } from './locks/row-slots.js';
+import type { ConstraintErrors } from './properties/constraints.js';
 import type { Identified, IdError } from './properties/entity-columns.js';
 import type { Exports } from './transfers/exports.js';
 import type { FilledNames } from './properties/filled.js';
@@ -56,17 +50,6 @@ export interface ResourceOptions<
   readonly imported?: Type<Omit<Dto, FilledNames<Entity>>>;
   /** The error of a create whose id belongs to a row with other content. */
   readonly idTaken: IdError<bigint>;
-}
-
-/** What the parts of a resource share. */
-export interface Shared extends RowErrors {
-  readonly statements: Statements;
-  readonly bulkheads: Bulkheads;
-  readonly transactions: Transactions;
-  readonly rowSlots: RowSlots;
-  readonly tracer: Tracer;
-  readonly logger: Logger;
-  readonly recorder: ChangeRecorder | undefined;
 }
 
 /** The parts of all resources. Each has a page in docs/framework. */
