@@ -3,8 +3,9 @@
 export { Connection } from './runtime/connection.js';
 export type { Call } from './runtime/connection.js';
 export { eventsOf } from './runtime/event-stream.js';
-export { Lines, linesOf } from './runtime/lines.js';
+export { Lines } from './runtime/lines.js';
 export { backoff, repeat } from './runtime/repeat.js';
-export { batchesOf, ImportResponse } from './runtime/resource-import.js';
+export { batchesOf, readImport } from './runtime/resource-import.js';
+export type { Refusal } from './runtime/resource-import.js';
 export { ServiceError } from './runtime/service-error.js';
 export { LONGEST_WAIT } from './runtime/waits.js';

@@ -24,7 +24,6 @@ export class ContactError extends CommandError {
   }
 }
 
-/** An input file cannot be read as what it is said to be. */
 export class InputError extends CommandError {}
 
 /** Why a record or a request is refused: number and message of an Error, or words of the command. */
@@ -46,8 +45,6 @@ export function textOf({ error, message }: Reason): string {
 
 /** A request failed, and the next attempt may succeed. */
 export class TemporaryFailure extends Error {
-  override readonly name: string = 'TemporaryFailure';
-
   /** @param retryAfter what the service asks to wait, in milliseconds */
   constructor(
     message: string,
@@ -58,9 +55,6 @@ export class TemporaryFailure extends Error {
 }
 
 export class Unreachable extends TemporaryFailure {
-  override readonly name = 'Unreachable';
-
-  /** @param isFirstContact whether there has never been one */
   constructor(
     message: string,
     readonly isFirstContact: boolean,

@@ -21,7 +21,6 @@ interface Run {
   readonly service: Service;
   readonly args: readonly string[];
   readonly terminal: Terminal;
-  /** Aborted with the name of a signal of the process. */
   readonly signal: AbortSignal;
   readonly connection: () => Promise<Connection>;
   readonly end: (exitCode: number) => void;

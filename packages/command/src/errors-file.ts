@@ -9,7 +9,6 @@ import { NewFile } from './new-file.js';
 import type { InputRecord } from './records.js';
 import type { Column } from './resources.js';
 
-/** A record that is not stored. */
 export interface Refusal {
   readonly record: InputRecord;
   readonly reason: Reason;
@@ -23,12 +22,12 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** Why records are refused, one record per line. Of all input files, in the order of the files of the records. */
-export class ErrorsFile {
-  private readonly file: NewFile;
+export class ErrorsFile extends NewFile {
   private readonly format: Format;
 
   /** @throws CommandError unless the extension tells a format, and the folder exists */
   constructor(path: string) {
+    super(path, 'the errors');
     const format = formatByExtension(path);
     if (format === undefined) {
       throw usageError(`--errors must end in .ndjson, .jsonl or .csv: ${path} does not`);
@@ -37,29 +36,15 @@ export class ErrorsFile {
       throw usageError(`--errors: there is no folder ${dirname(path)}`);
     }
     this.format = format;
-    this.file = new NewFile(path, 'the errors');
   }
 
-  get name(): string | undefined {
-    return this.file.name;
-  }
-
-  /** @param input name of the file that the records are from */
-  async append(input: string, refusals: readonly Refusal[]): Promise<void> {
-    const lines = refusals.map(({ record, reason }) => {
-      const { line } = record;
-      const { error, message } = reason;
-      const fields = { file: input, line, error, message };
-      return this.format === 'csv' ? csvRecord(COLUMNS, fields) : `${JSON.stringify(fields)}\n`;
+  /** @param file name of the input that the records are from */
+  async add(file: string, refusals: readonly Refusal[]): Promise<void> {
+    const isCsv = this.format === 'csv';
+    const lines = refusals.map(({ record: { line }, reason: { error, message } }) => {
+      const fields = { file, line, error, message };
+      return Buffer.from(isCsv ? csvRecord(COLUMNS, fields) : `${JSON.stringify(fields)}\n`);
     });
-    const header = this.format === 'csv' ? csvHeader(COLUMNS) : '';
-    await this.file.append(
-      Buffer.from(header),
-      lines.map((line) => Buffer.from(line)),
-    );
-  }
-
-  async close(): Promise<void> {
-    await this.file.close();
+    await this.append(Buffer.from(isCsv ? csvHeader(COLUMNS) : ''), lines);
   }
 }

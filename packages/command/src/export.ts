@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Lines } from '@resource-service/client/runtime';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
-import { NDJSON, send } from './client.js';
 import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
 import type { Connection } from './connection/connection.js';
+import { NDJSON, Requests } from './connection/requests.js';
 import { csvHeader, csvRecord } from './csv/csv-record.js';
 import { formatOf } from './formats.js';
 import type { Format } from './formats.js';
@@ -13,7 +13,6 @@ import { escapeFormula, isFormula } from './csv/formulas.js';
 import type { TextConversion } from './csv/formulas.js';
 import { Progress } from './progress.js';
 import type { Resource } from './resources.js';
-import { Retries } from './connection/retries.js';
 import type { Terminal } from './terminal.js';
 
 export interface ExportOptions {
@@ -26,7 +25,6 @@ export interface ExportOptions {
   readonly escapeFormulas?: boolean;
 }
 
-/** The subcommand `export`. Returns the exit code. */
 export async function exportRecords(
   { resource, format, output, filters, escapeFormulas = false }: ExportOptions,
   connection: Connection,
@@ -36,7 +34,7 @@ export async function exportRecords(
   const isCsv = formatOf(output, format) === 'csv';
   if (escapeFormulas && !isCsv) throw usageError('--escape-formulas is for CSV');
   const progress = new Progress(stderr, resource.name);
-  const retries = Retries.of(connection, signal, (message) => progress.print(message));
+  const requests = new Requests(connection, signal, (message) => progress.print(message));
   let formulas = 0;
   const convertText: TextConversion = (each) => {
     if (escapeFormulas) return escapeFormula(each);
@@ -46,7 +44,7 @@ export async function exportRecords(
   const { name, columns } = resource;
   const text = async function* () {
     if (isCsv) yield csvHeader(columns);
-    for await (const lines of recordLines(name, connection, filters, retries, signal)) {
+    for await (const lines of recordLines(name, filters, requests)) {
       progress.rows += lines.length;
       yield isCsv
         ? lines.map((line) => csvRecord(columns, parseRecord(line), convertText)).join('')
@@ -110,22 +108,19 @@ async function writeFile(
  */
 function recordLines(
   name: string,
-  connection: Connection,
   filters: URLSearchParams,
-  retries: Retries,
-  signal: AbortSignal,
+  requests: Requests,
 ): AsyncGenerator<readonly string[], void> {
   let last: bigint | string | undefined;
-  return retries.resume(async function* () {
+  return requests.resume(async function* () {
     const query = { ...Object.fromEntries(filters), after: last };
     const headers = { Accept: NDJSON };
     const call = { method: 'GET', path: `/${name}/export`, query, headers } as const;
-    const { body } = await send(connection, call, signal, async (response) => response);
-    const decoder = new TextDecoder();
-    const lines = new Lines('\n');
+    const { body } = await requests.once(call, async (response) => response);
+    const lines = new Lines();
     let isComplete = true;
     for await (const chunk of body!) {
-      const records = lines.endedBy(decoder.decode(chunk, { stream: true }));
+      const records = lines.endedBy(chunk);
       if (records.length === 0) continue;
       isComplete = records.at(-1) === '';
       if (isComplete) records.pop();

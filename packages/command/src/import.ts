@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
-import { batchesOf, ImportResponse, linesOf, ServiceError } from '@resource-service/client/runtime';
-import { NDJSON, send } from './client.js';
+import { batchesOf, readImport, ServiceError } from '@resource-service/client/runtime';
+import type { Refusal as ServiceRefusal } from '@resource-service/client/runtime';
 import {
   ContactError,
   EXIT,
@@ -14,6 +14,7 @@ import {
   usageError,
 } from './command-error.js';
 import type { Connection } from './connection/connection.js';
+import { NDJSON, Requests } from './connection/requests.js';
 import type { ColumnNames } from './csv/csv-header.js';
 import { ErrorsFile } from './errors-file.js';
 import type { Refusal } from './errors-file.js';
@@ -25,7 +26,6 @@ import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
 import type { Input, InputRecord } from './records.js';
 import type { Resource } from './resources.js';
-import { Retries } from './connection/retries.js';
 import type { Terminal } from './terminal.js';
 
 const PRINTED = 20;
@@ -48,13 +48,6 @@ type Sendable = InputRecord & { readonly json: Buffer };
 
 const NEWLINE = Buffer.from('\n');
 
-interface Outcome {
-  readonly created: number;
-  readonly unchanged: number;
-  readonly refusals: readonly Refusal[];
-}
-
-/** The subcommand `import`. Returns the exit code. */
 export async function importFiles(
   files: readonly string[],
   options: ImportOptions,
@@ -127,21 +120,21 @@ class Import {
   /** The first failure ends the import. */
   private failure: unknown;
   private readonly refusedFiles: string[] = [];
-  private readonly retries: Retries;
+  private readonly requests: Requests;
   private readonly stop = new AbortController();
   /** Aborted when the import cannot go on. */
   readonly signal: AbortSignal;
 
   constructor(
     private readonly resource: string,
-    private readonly connection: Connection,
+    connection: Connection,
     private readonly concurrency: number,
     private readonly progress: Progress,
     private readonly errors: ErrorsFile | undefined,
     signal: AbortSignal,
   ) {
     this.signal = AbortSignal.any([signal, this.stop.signal]);
-    this.retries = Retries.of(connection, this.signal, (message) => progress.print(message));
+    this.requests = new Requests(connection, this.signal, (message) => progress.print(message));
   }
 
   async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
@@ -153,7 +146,7 @@ class Import {
       const sources = refusals.map(({ record }) => record.source);
       try {
         await refusedFile.append(input.header, sources);
-        await this.errors?.append(name, refusals);
+        await this.errors?.add(name, refusals);
       } catch (error) {
         this.fail(error);
       }
@@ -193,7 +186,7 @@ class Import {
     if (this.errors?.name !== undefined) {
       this.progress.print(`The reasons are in ${this.errors.name}.`);
     }
-    if (this.retries.repeats > 0) {
+    if (this.requests.repeats > 0) {
       this.progress.print(
         'Requests were repeated. What a request stored before it failed counts as unchanged.',
       );
@@ -207,15 +200,11 @@ class Import {
 
   /** Never rejects. A failure ends the other requests, too. */
   private async send(batch: readonly InputRecord[]): Promise<readonly Refusal[]> {
-    const sent = batch.filter((record) => 'json' in record);
     try {
-      const { created, unchanged, refusals: fromService } = await this.post(sent);
-      const refusals = [...fromService];
+      const refusals = await this.post(batch.filter((record) => 'json' in record));
       for (const record of batch) {
         if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
       }
-      this.created += created;
-      this.unchanged += unchanged;
       this.refused += refusals.length;
       this.progress.rows += batch.length;
       this.progress.bytes += batch.reduce((sum, { source }) => sum + source.length, 0);
@@ -226,10 +215,9 @@ class Import {
     }
   }
 
-  private async post(records: readonly Sendable[]): Promise<Outcome> {
-    if (records.length === 0) return { created: 0, unchanged: 0, refusals: [] };
+  private async post(records: readonly Sendable[]): Promise<Refusal[]> {
+    if (records.length === 0) return [];
     this.hasSent = true;
-    const { signal } = this;
     const call = {
       method: 'POST',
       path: `/${this.resource}/import`,
@@ -237,37 +225,25 @@ class Import {
       content: Buffer.concat(records.flatMap(({ json }) => [json, NEWLINE])),
     } as const;
     try {
-      return await this.retries.run(() =>
-        send(this.connection, call, signal, async (response) => {
-          const imported = new ImportResponse();
-          await imported.read(linesOf(response.body, signal), response);
-          const { refused, summary } = imported;
-          if (!summary) throw new TemporaryFailure('the answer ended before the summary');
-          const refusals = refused.map(({ line, code, message }) => ({
-            record: records[line - 1]!,
-            reason: { error: code, message },
-          }));
-          return { ...summary, refusals };
-        }),
-      );
+      return await this.requests.send(call, async (response) => {
+        const refused: ServiceRefusal[] = [];
+        const summary = await readImport(this.requests.lines(response), response, refused);
+        if (!summary) throw new TemporaryFailure('the answer ended before the summary');
+        this.created += summary.created;
+        this.unchanged += summary.unchanged;
+        return refused.map(({ line, code: error, message }) => ({
+          record: records[line - 1]!,
+          reason: { error, message },
+        }));
+      });
     } catch (error) {
       // A proxy accepts shorter bodies than the service.
       if (!(error instanceof ServiceError && error.status === 413)) throw error;
-      if (records.length > 1) return this.postHalves(records);
-      const refusals = records.map((record) => ({ record, reason: reasonOf(error) }));
-      return { created: 0, unchanged: 0, refusals };
+      if (records.length === 1) return [{ record: records[0]!, reason: reasonOf(error) }];
+      const half = Math.ceil(records.length / 2);
+      const first = await this.post(records.slice(0, half));
+      return [...first, ...(await this.post(records.slice(half)))];
     }
-  }
-
-  private async postHalves(records: readonly Sendable[]): Promise<Outcome> {
-    const half = Math.ceil(records.length / 2);
-    const first = await this.post(records.slice(0, half));
-    const second = await this.post(records.slice(half));
-    return {
-      created: first.created + second.created,
-      unchanged: first.unchanged + second.unchanged,
-      refusals: [...first.refusals, ...second.refusals],
-    };
   }
 
   private print(name: string, refusals: readonly Refusal[]): void {

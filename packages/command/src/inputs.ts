@@ -74,7 +74,6 @@ export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Pro
   return new CsvInput(name, utf8, source.columns, source.convertText, source.names);
 }
 
-/** Passes bytes on. */
 async function* withoutUtf16(name: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {

@@ -65,7 +65,6 @@ export class Progress {
   }
 }
 
-/** Minutes and seconds, such as 1:05. */
 function duration(seconds: number): string {
   const whole = Math.round(seconds);
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;

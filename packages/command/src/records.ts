@@ -20,7 +20,6 @@ export interface Input {
   readonly header: Buffer;
 }
 
-/** Bytes in the order in which they were read. */
 export class ByteQueue {
   private chunks: Buffer[] = [];
   length = 0;

@@ -20,14 +20,12 @@ export interface Filter {
 }
 
 export interface Resource {
-  /** In the plural, as in its paths. */
   readonly name: string;
   /** In the order of the schema. */
   readonly columns: readonly Column[];
   readonly filters: readonly Filter[];
   /** Where the service makes the ids, there is no import: a file without ids could not be sent again. */
   readonly isImportable: boolean;
-  /** A record in JSON. */
   readonly example: string;
 }
 
@@ -77,7 +75,6 @@ export function scopesOf({ paths }: OpenApiDocument): readonly string[] {
   return [...new Set(scopes)].filter((scope) => scope !== undefined).toSorted();
 }
 
-/** The parameters that select something. */
 function filtersOf(document: OpenApiDocument, { parameters = [] }: Operation): readonly Filter[] {
   return parameters.flatMap(({ in: place, name, description = '', schema }) =>
     place === 'query' && name !== undefined && name !== 'after' && name !== 'limit'

@@ -6,11 +6,10 @@ import {
   exitCodeOf,
   explain,
   textOf,
-  Unreachable,
   usageError,
 } from '../src/command-error.js';
-import { Contact } from '../src/connection/contact.js';
-import { ownService } from '../src/tokens/own-service.js';
+import { sentenceFor } from '../src/connection/http.js';
+import { ownService } from '../src/connection/connection.js';
 import { IDENTITY } from './support/tool-library.js';
 
 const NAME = 'tool-library';
@@ -22,9 +21,6 @@ function systemError(code: string, message = code): Error {
 }
 
 describe('a connection that fails', () => {
-  const sentenceOf = (url: string, error: Error) =>
-    new Contact(url, 5_000).attempt(() => undefined).failure(error).message;
-
   it.each([
     ['http://store.test', 'ECONNREFUSED', 'store.test:80 refuses connections (ECONNREFUSED)'],
     ['https://store.test', 'ECONNREFUSED', 'store.test:443 refuses connections (ECONNREFUSED)'],
@@ -32,38 +28,17 @@ describe('a connection that fails', () => {
     ['http://store.test:3000', 'ENOTFOUND', 'the host store.test is unknown (ENOTFOUND)'],
     ['http://store.test', 'EAI_AGAIN', 'the host store.test cannot be looked up (EAI_AGAIN)'],
   ])('to %s with %s is explained', (url, code, sentence) => {
-    expect(sentenceOf(url, systemError(code))).toBe(sentence);
+    expect(sentenceFor(url, systemError(code))).toBe(sentence);
   });
 
   it('for another reason is explained by its message, or by its code if it has no message', () => {
     const url = 'http://store.test:3000';
-    expect(sentenceOf(url, systemError('EPROTO', 'wrong version number'))).toBe(
+    expect(sentenceFor(url, systemError('EPROTO', 'wrong version number'))).toBe(
       'no connection to store.test:3000: wrong version number',
     );
-    expect(sentenceOf(url, systemError('ETIMEDOUT', ''))).toBe(
+    expect(sentenceFor(url, systemError('ETIMEDOUT', ''))).toBe(
       'no connection to store.test:3000: ETIMEDOUT',
     );
-  });
-
-  it('is the first contact until a connection has been made', () => {
-    const contact = new Contact('http://store.test', 5_000);
-    const failure = (attempt: ReturnType<Contact['attempt']>) =>
-      attempt.failure(systemError('ECONNRESET')) as Unreachable;
-    const first = contact.attempt(() => undefined);
-    expect(first.isConnected).toBe(false);
-    expect(failure(first).isFirstContact).toBe(true);
-    first.connected();
-    expect(first.isConnected).toBe(true);
-    const second = contact.attempt(() => undefined);
-    expect(failure(second).isFirstContact).toBe(false);
-    second.end();
-  });
-
-  it('stays as it is if the command was interrupted', () => {
-    const attempt = new Contact('http://store.test', 5_000).attempt(() => undefined);
-    const interrupted = Object.assign(new Error('interrupted'), { name: 'AbortError' });
-    expect(attempt.failure(interrupted)).toBe(interrupted);
-    attempt.end();
   });
 });
 

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { CommandError, TemporaryFailure, Unreachable } from '../src/command-error.js';
-import { Retries } from '../src/connection/retries.js';
+import { Requests } from '../src/connection/requests.js';
+import { serviceOf } from '../src/service.js';
+import { documentWith, IDENTITY } from './support/tool-library.js';
 
 const SECOND = 1_000;
 const LIMITS = {
@@ -22,9 +24,15 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-function retries(announced: string[] = []): Retries {
+function retries(announced: string[] = []): Requests {
+  const connection = {
+    service: serviceOf({ identity: IDENTITY, document: documentWith() }),
+    baseUrl: 'http://store.test',
+    limits: LIMITS,
+    token: () => Promise.resolve('secret'),
+  };
   const announce = (message: string) => void announced.push(message);
-  return new Retries('tool-library', new AbortController().signal, announce, LIMITS);
+  return new Requests(connection, new AbortController().signal, announce);
 }
 
 /** An attempt that takes a while, and fails a number of times. */

@@ -27,7 +27,9 @@ export async function addResource(root, one, many, hasChanges) {
     ...folders.map((folder) => `src/${folder}`),
     ...created.map(({ file }) => file),
   ]);
-  await writeResource(await sourcesOf(root), root, folders, created);
+  if (hasChanges) installedIn(root, '@resource-service/changes/package.json');
+  const sources = await import(installedIn(root, '@resource-service/framework/sources'));
+  await writeResource(sources, root, folders, created);
   format(root, ...created.map(({ file }) => file));
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 
@@ -161,15 +163,16 @@ function additionOf(folder) {
   return { list: 'imports', name, path: `./${folder}/${folder}.module.js` };
 }
 
-/** The framework of the service has the module that edits sources. */
-async function sourcesOf(root) {
+/** The address of a module of the service, to whose package the generated code belongs. */
+function installedIn(root, name) {
   try {
-    const ofService = createRequire(join(root, 'package.json'));
-    const entry = ofService.resolve('@resource-service/framework/sources');
-    return await import(pathToFileURL(entry).href);
+    return pathToFileURL(createRequire(join(root, 'package.json')).resolve(name)).href;
   } catch (cause) {
-    const problem = 'this needs @resource-service/framework in the version of create-service';
-    throw new Refusal(`${problem}: run "npm install"`, { cause });
+    const [scope, folder] = name.split('/');
+    throw new Refusal(
+      `this needs ${scope}/${folder} in the version of create-service: run "npm install ${scope}/${folder}"`,
+      { cause },
+    );
   }
 }
 

@@ -258,6 +258,23 @@ export class AppModule {}
     expect(await readFile(join(place, 'src/app.module.ts'), 'utf8')).toBe(text);
   });
 
+  it('the command refuses to record changes without their package, and writes nothing', async () => {
+    const place = await serviceWith(app(DECORATOR));
+    await rm(join(place, 'node_modules'));
+    const scope = join(place, 'node_modules/@resource-service');
+    await mkdir(scope, { recursive: true });
+    await symlink(resolve('packages/framework'), join(scope, 'framework'));
+    await expect(generate(place)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^.+: run "npm install @resource-service\/changes"\n$/,
+      ) as string,
+    });
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts']);
+    await run(process.execPath, [COMMAND, 'resource', 'loan', 'loans'], { cwd: place });
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts', 'loans']);
+  });
+
   it('the command leaves nothing behind if a file cannot be written', async () => {
     const place = await serviceWith(app(DECORATOR));
     await writeFile(join(place, 'test'), 'no folder');

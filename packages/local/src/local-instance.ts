@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Identity } from './create-cluster.js';
 import { startEmbeddedPostgres } from './embedded-postgres.js';
-import { forgetLibpqVariables } from './libpq-variables.js';
 import { localToken } from './local-token.js';
-import { readyServer } from './postgres-server.js';
+import { forgetLibpqVariables, readyServer } from './postgres-server.js';
 
 /** The folder of the database and the token, in the working directory. */
 const FOLDER = '.data';

@@ -22,7 +22,7 @@ import {
 } from './dto/tool.dto.js';
 import { TOOL_ERRORS } from './tools.errors.js';
 import { TOOL_EXAMPLES } from './tools.examples.js';
-import { ToolsRepository } from './tools.repository.js';
+import { ToolsService } from './tools.service.js';
 
 @ApiResource({
   one: 'a tool',
@@ -33,7 +33,7 @@ import { ToolsRepository } from './tools.repository.js';
 })
 @Controller('tools')
 export class ToolsController {
-  constructor(private readonly tools: ToolsRepository) {}
+  constructor(private readonly tools: ToolsService) {}
 
   @Post()
   @RequireScope('tools:write')
@@ -54,7 +54,7 @@ export class ToolsController {
   @Get('export')
   @RequireScope('tools:read')
   export(@Query() query: ExportToolsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.tools.export(query, signal), false);
+    return new LinesFile(this.tools.export(query, signal));
   }
 
   @Get(':id')

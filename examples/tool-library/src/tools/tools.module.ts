@@ -3,12 +3,13 @@ import { ResourceModule } from '@resource-service/framework';
 import { Tool } from './tool.entity.js';
 import { ToolsController } from './tools.controller.js';
 import { ToolsRepository } from './tools.repository.js';
+import { ToolsService } from './tools.service.js';
 import { CreateTools1795722647309 } from './migrations/1795722647309-create-tools.js';
 
 @Module({
   imports: [ResourceModule.forFeature([Tool], { migrations: [CreateTools1795722647309] })],
   controllers: [ToolsController],
-  providers: [ToolsRepository],
+  providers: [ToolsService, ToolsRepository],
   exports: [ToolsRepository],
 })
 export class ToolsModule {}

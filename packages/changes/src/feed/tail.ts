@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { describeFailure, ServiceException } from '@resource-service/framework/extension';
+import { ServiceException } from '@resource-service/framework';
+import { describeFailure } from '@resource-service/framework/extension';
 import type { Key } from '@resource-service/framework/extension';
 import type { ChangeReader, Start } from './change-reader.js';
 import type { WrittenChange } from './change-writer.js';

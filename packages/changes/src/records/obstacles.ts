@@ -1,7 +1,8 @@
 import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
 import { describeFailure, stateOf } from '@resource-service/framework/extension';
-import type { EntityColumns, Statements } from '@resource-service/framework/extension';
+import type { Statements } from '@resource-service/framework';
+import type { EntityColumns } from '@resource-service/framework/extension';
 
 /**
  * What keeps changes of a table ($1) from being recorded in another one ($2), which has a trigger ($3).

@@ -103,32 +103,20 @@ export function feedReadsOf({ paths }: OpenApiDocument) {
   });
 }
 
-/** The members with 64 bits of what each list has, also inside of other members. The types alone do not tell which numbers to read so. */
+/** The properties with 64 bits of what each list has, also inside of other properties. The types alone do not tell which numbers to read so. */
 export function int64MembersOf(
   document: OpenApiDocument,
 ): Readonly<Record<string, readonly string[]>> {
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {
     const items = responseOf(get)?.items;
     if (items === undefined || path.includes('{')) return [];
-    return [[path.slice(1), [...int64MembersIn(document, items)]] as const];
+    const properties = [...schemasIn(document, items)].flatMap((schema) =>
+      Object.entries(schema.properties ?? {}),
+    );
+    const int64 = properties.filter(([, schema]) => isInt64(schema)).map(([name]) => name);
+    return [[path.slice(1), [...new Set(int64)]] as const];
   });
   return Object.fromEntries(lists);
-}
-
-function int64MembersIn(
-  document: OpenApiDocument,
-  schema: Schema,
-  found = new Set<string>(),
-  visited = new Set<Schema>(),
-): ReadonlySet<string> {
-  const whole = resolved(document, schema);
-  if (visited.has(whole)) return found;
-  visited.add(whole);
-  for (const [member, inner] of Object.entries(whole.properties ?? {})) {
-    if (isInt64(inner)) found.add(member);
-  }
-  for (const inner of partsOf(whole)) int64MembersIn(document, inner, found, visited);
-  return found;
 }
 
 /** Whether it is an integer with 64 bits, or may be one. */
@@ -136,20 +124,21 @@ function isInt64({ format, anyOf = [], oneOf = [], allOf = [] }: Schema): boolea
   return format === 'int64' || [...anyOf, ...oneOf, ...allOf].some(isInt64);
 }
 
-export function partsOf(schema: Schema): readonly Schema[] {
-  const { properties = {}, additionalProperties: others, items } = schema;
-  const { allOf = [], anyOf = [], oneOf = [] } = schema;
-  return [
-    ...Object.values(properties),
-    ...(typeof others === 'object' ? [others] : []),
-    ...(items ? [items] : []),
-    ...allOf,
-    ...anyOf,
-    ...oneOf,
-  ];
+function schemasIn(
+  document: OpenApiDocument,
+  schema: Schema,
+  found = new Set<Schema>(),
+): ReadonlySet<Schema> {
+  const whole = resolved(document, schema);
+  if (found.has(whole)) return found;
+  found.add(whole);
+  const { properties = {}, additionalProperties: others, items } = whole;
+  const { allOf = [], anyOf = [], oneOf = [] } = whole;
+  const parts = [...Object.values(properties), items, others, ...allOf, ...anyOf, ...oneOf];
+  for (const part of parts) if (typeof part === 'object') schemasIn(document, part, found);
+  return found;
 }
 
-/** The schema of the response of success. */
 export function responseOf(operation: Operation | undefined): Schema | undefined {
   const { 200: ok, 201: created } = operation?.responses ?? {};
   return (ok ?? created)?.content?.[JSON_TYPE]?.schema;
@@ -164,7 +153,6 @@ export function resolved(document: OpenApiDocument, schema: Schema = {}): Schema
   return name === undefined ? schema : resolved(document, document.components.schemas[name]);
 }
 
-/** The name of a schema that is a reference. */
 export function nameOf(schema: Schema | undefined): string | undefined {
   return schema?.$ref?.replace('#/components/schemas/', '');
 }

@@ -3,37 +3,33 @@ import { camelCase } from './names.js';
 import type { Plan } from './names.js';
 
 export function mainFile(plan: Plan): string {
-  const { identity, className, main, resources, feeds } = plan;
+  const { identity, className, main, mainFeed, resources, feeds } = plan;
   const own = main && mainResource(plan, main);
-  const properties = [
-    ...resources.map(({ name }) => ({ name, type: 'Resource', types: 'ResourceOf' })),
-    ...feeds.map(({ name }) => ({ name, type: 'Feed', types: 'FeedOf' })),
-  ].map(({ name, type, types }) => ({
-    member: camelCase(name),
-    typed: `${type}<${types}<paths, '${name}'>>`,
-    made: `new ${type}('${name}', INT64_MEMBERS['${name}'], options)`,
-  }));
-  const fields = [
-    ...(own?.fields ?? []),
-    ...properties.map(({ member, typed }) => `readonly ${member}: ${typed};`),
+  const members = [
+    ...(main ? [{ member: `#${camelCase(main.name)}`, type: 'Resource', name: main.name }] : []),
+    ...(mainFeed ? [{ member: '#feed', type: 'Feed', name: mainFeed.name }] : []),
+    ...resources.map(({ name }) => ({ member: camelCase(name), type: 'Resource', name })),
+    ...feeds.map(({ name }) => ({ member: camelCase(name), type: 'Feed', name })),
   ];
-  const assignments = [
-    ...(own?.assignments ?? []),
-    ...properties.map(({ member, made }) => `this.${member} = ${made};`),
-  ];
+  const fields = members.map(
+    ({ member, type, name }) => `  readonly ${member}: ${type}<${type}Of<paths, '${name}'>>;\n`,
+  );
+  const assignments = members.map(
+    ({ member, type, name }) =>
+      `    this.${member} = new ${type}('${name}', INT64_MEMBERS['${name}'], options);\n`,
+  );
   return `import type { ClientOptions } from './connection.js';
-import { ERRORS } from './errors.js';
 import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
 import { Feed } from './feed.js';
-import { IncompleteExportError } from './incomplete-export-error.js';
 import { INT64_MEMBERS } from './openapi.js';
 import type { components, paths } from './openapi.js';
 import type { RequestOptions, ResourcePage, Total } from './pages.js';
-import { Resource } from './resource.js';
+import { IncompleteExportError, Resource } from './resource.js';
 import type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
 import type { ImportSummary, Records, Refusal, ResourceImport } from './resource-import.js';
 import type { FeedOf, ResourceOf } from './resource-types.js';
 import { ServiceError } from './service-error.js';
+import { ERRORS } from './generated.js';
 
 export type { ClientOptions } from './connection.js';
 export type { ErrorCode } from './service-error.js';
@@ -53,10 +49,10 @@ ${own?.types ?? ''}
  * error is from \`fetch\`. Requests that fail temporarily are repeated first.
  */
 export class ${className} {
-${fields.map((field) => `  ${field}\n`).join('')}
+${fields.join('')}
   /** @throws TypeError if an option is wrong */
   constructor(options: ClientOptions) {
-${assignments.map((assignment) => `    ${assignment}\n`).join('')}  }
+${assignments.join('')}  }
 ${own?.methods ?? ''}}
 ${own?.functions ?? ''}`;
 }

@@ -4,8 +4,6 @@ import type { Plan } from './names.js';
 
 /** The parts of a file that are for the resource whose operations are methods of the class itself. */
 interface Parts {
-  readonly fields: readonly string[];
-  readonly assignments: readonly string[];
   readonly types: string;
   readonly methods: string;
   readonly functions: string;
@@ -17,11 +15,6 @@ export function mainResource(plan: Plan, { name, noun, schemas }: Resource): Par
   const [many, one, aOne] = [camelCase(name), uncapital(noun), oneOf(noun)];
   const feed = mainFeed && feedParts(mainFeed);
   return {
-    fields: [`readonly #${many}: Resource<ResourceOf<paths, '${name}'>>;`, ...(feed?.fields ?? [])],
-    assignments: [
-      `this.#${many} = new Resource('${name}', INT64_MEMBERS['${name}'], options);`,
-      ...(feed?.assignments ?? []),
-    ],
     types: `/** Which ${many} to list. */
 export type ListQuery = NonNullable<paths['/${name}']['get']['parameters']['query']>;
 /** Which ${many} to export. */
@@ -150,8 +143,6 @@ function pageOf({ items, next, ...more }: ResourcePage<${schemas.stored}>): Page
 
 function feedParts({ name, schema }: Feed) {
   return {
-    fields: [`readonly #feed: Feed<FeedOf<paths, '${name}'>>;`],
-    assignments: [`this.#feed = new Feed('${name}', INT64_MEMBERS['${name}'], options);`],
     types: `/** Which changes to read. */
 export type ChangesQuery = NonNullable<paths['/${name}']['get']['parameters']['query']>;
 /** Which changes to follow. */

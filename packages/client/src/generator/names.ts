@@ -21,12 +21,10 @@ export interface Plan {
   readonly className: string;
   /** The resource whose operations are methods of the class itself. */
   readonly main: Resource | undefined;
-  /** The changes that are methods of the class itself. */
   readonly mainFeed: Feed | undefined;
   /** Each of the others is a property. */
   readonly resources: readonly Resource[];
   readonly feeds: readonly Feed[];
-  /** The names of the resources whose creates take an `Idempotency-Key`. */
   readonly idempotentCreates: readonly string[];
 }
 

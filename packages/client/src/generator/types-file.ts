@@ -2,8 +2,6 @@ import { createRequire } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
 import { int64MembersOf } from './document.js';
 import type { OpenApiDocument } from './document.js';
-import { installedPackage } from './installed-package.js';
-import { camelCase } from './names.js';
 
 export async function typesFile(document: OpenApiDocument): Promise<string> {
   // With `additionalProperties`, TypeScript would accept a member with a typing mistake.
@@ -21,6 +19,17 @@ export const INT64_MEMBERS = ${JSON.stringify(int64MembersOf(document))} as cons
 `;
 }
 
+/**
+ * The file of a package that is installed beside this one. It is looked for from the working directory: in a workspace, or with
+ * another package manager than npm, it is not above the folder of this package.
+ *
+ * @throws Error with the code `MODULE_NOT_FOUND`
+ */
+export function installedPackage(name: string): string {
+  const paths = [process.cwd(), import.meta.dirname];
+  return createRequire(import.meta.url).resolve(name, { paths });
+}
+
 /** The package that writes the types, and the compiler that it uses, whose nodes it takes. */
 function generator() {
   const file = installedPackage('openapi-typescript');
@@ -29,22 +38,4 @@ function generator() {
     ...(require(file) as typeof import('openapi-typescript')),
     ts: require('typescript') as typeof import('typescript'),
   };
-}
-
-/** A failure that the service can answer with. */
-export interface ErrorKind {
-  /** In kebab case, such as `body-missing`. */
-  readonly code: string;
-  readonly number: number;
-  readonly message: string;
-}
-
-export function errorsFile(errors: readonly ErrorKind[]): string {
-  const lines = errors.map(
-    ({ code, number, message }) => `  /** ${message} */\n  ${camelCase(code)}: ${number},\n`,
-  );
-  return `/** The numbers of the failures that the service answers with. */
-export const ERRORS = {
-${lines.join('')}} as const;
-`;
 }

@@ -4,20 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { OpenApiDocument } from './document.js';
-import { exactFile } from './exact-file.js';
-import { installedPackage } from './installed-package.js';
 import { mainFile } from './main-file.js';
 import { planOf } from './names.js';
 import type { ClientIdentity, Plan } from './names.js';
 import { readmeFile } from './readme-file.js';
-import { errorsFile, typesFile } from './types-file.js';
-import type { ErrorKind } from './types-file.js';
+import { generatedFile } from './generated-file.js';
+import type { ErrorKind } from './generated-file.js';
+import { installedPackage, typesFile } from './types-file.js';
 
 /* The public interface: writes the client of a service. */
 
 export type { OpenApiDocument } from './document.js';
 export type { ClientIdentity } from './names.js';
-export type { ErrorKind } from './types-file.js';
+export type { ErrorKind } from './generated-file.js';
 
 export interface ClientSource {
   readonly identity: ClientIdentity;
@@ -28,7 +27,6 @@ export interface ClientSource {
   readonly license: string;
 }
 
-/** What is read of the package of this code. */
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly engines: Readonly<Record<string, string>>;
@@ -50,18 +48,20 @@ export async function writeClient(source: ClientSource, folder: string): Promise
   const plan = planOf(identity, document);
   const manifest = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8')) as Manifest;
   await rm(folder, { recursive: true, force: true });
-  const files: Readonly<Record<string, string>> = {
-    ...(await sharedFiles()),
-    'src/errors.ts': errorsFile(errors),
-    'src/exact-schemas.ts': exactFile(document),
-    'src/idempotent-creates.ts': idempotentCreatesFile(plan),
+  const shared = join(PACKAGE, 'src/runtime');
+  const files: Record<string, string> = {};
+  for (const name of await readdir(shared)) {
+    files[`src/${name}`] = await readFile(join(shared, name), 'utf8');
+  }
+  Object.assign(files, {
+    'src/generated.ts': generatedFile(document, errors, plan),
     'src/openapi.ts': await typesFile(document),
     [`src/${identity.name}.ts`]: mainFile(plan),
     'README.md': readmeFile(plan),
     'package.json': jsonOf(packageOf(plan, manifest, license)),
     'tsconfig.json': jsonOf(COMPILATION),
     'commonjs/package.json': jsonOf({ type: 'commonjs' }),
-  };
+  });
   for (const path of ['src', 'commonjs']) await mkdir(join(folder, path), { recursive: true });
   for (const [path, text] of Object.entries(files)) {
     await writeFile(join(folder, path), withNames(text, plan));
@@ -94,20 +94,6 @@ const COMPILATION = {
   },
   include: ['src'],
 };
-
-async function sharedFiles(): Promise<Readonly<Record<string, string>>> {
-  const shared = join(PACKAGE, 'src/runtime');
-  const names = await readdir(shared);
-  const read = async (name: string) =>
-    [`src/${name}`, await readFile(join(shared, name), 'utf8')] as const;
-  return Object.fromEntries(await Promise.all(names.map(read)));
-}
-
-function idempotentCreatesFile({ idempotentCreates }: Plan): string {
-  return `/** The resources whose ids the service makes. */
-export const IDEMPOTENT_CREATES: readonly string[] = ${JSON.stringify(idempotentCreates)};
-`;
-}
 
 /** CommonJS programs load the ES modules, too, but TypeScript wants declarations that say so. */
 function packageOf(

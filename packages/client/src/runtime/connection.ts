@@ -1,11 +1,11 @@
-import { ERRORS } from './errors.js';
 import { toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
-import { linesOf } from './lines.js';
-import { delayAfter, repeat } from './repeat.js';
-import type { Attempts } from './repeat.js';
+import { chunksOf, Lines } from './lines.js';
+import type { Wait } from './lines.js';
+import { backoff, isRejection, isTemporary, repeat, secondsAfter } from './repeat.js';
 import type { Id } from './resource-types.js';
 import { ServiceError } from './service-error.js';
+import { ERRORS } from './generated.js';
 import { LONGEST_WAIT, within } from './waits.js';
 
 export interface ClientOptions {
@@ -32,11 +32,12 @@ export interface Call {
   /** Parameters, or a query that the service made. */
   readonly query?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What becomes JSON. */
   readonly body?: object;
   /** A body in a format of its own. */
   readonly content?: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal | null;
+  /** Whether the timeout ends with the beginning of the response. */
+  readonly isStream?: boolean;
   /** How often the request is repeated at most, if not as often as the options say. */
   readonly retries?: number;
   /** Whether a repetition fails if the first request was carried out. */
@@ -45,7 +46,6 @@ export interface Call {
   readonly isRemoval?: boolean;
 }
 
-/** Sends requests, and repeats those that fail temporarily. */
 export class Connection {
   readonly #baseUrl: string;
   readonly #token: ClientOptions['token'];
@@ -84,39 +84,53 @@ export class Connection {
    * @throws TypeError if a value cannot be sent exactly
    */
   async send<T>(call: Call, read: (response: Response) => T | Promise<T>): Promise<T> {
-    const request = this.#requestOf(call);
-    return this.#repeat(call, (attempts) =>
-      within(this.#timeout, call.signal, async (signal) =>
-        read(await this.#attempt(call, request, attempts, signal)),
-      ),
+    const { retries = this.#retries, isConditional, isRemoval, isStream, signal } = call;
+    // Each attempt sends what has been checked once.
+    const { url, ...init } = this.#requestOf(call);
+    // A `TypeError` before that is not from the network.
+    let isSent = false;
+    // Whether an earlier attempt may have been carried out although it failed.
+    let mayBeDone = false;
+    const attempt = async (stopped: AbortSignal): Promise<Response> => {
+      isSent = false;
+      const request = new Request(url, { ...init, signal: stopped });
+      const token = typeof this.#token === 'string' ? this.#token : await this.#token();
+      request.headers.set('Authorization', bearer(token));
+      isSent = true;
+      const response = await this.#fetch(request);
+      if (response.ok) return response;
+      const error = new ServiceError(response, jsonOf(await response.text()));
+      if (isRemoval && mayBeDone && isMissing(error)) return response;
+      throw error;
+    };
+    const delayAfter = (error: unknown, failures: number): number => {
+      if (failures >= retries || !isTemporary(error, isSent)) throw error;
+      mayBeDone ||= !isRejection(error);
+      if (mayBeDone && isConditional) throw error;
+      return secondsAfter(error) * 1_000 + backoff(failures);
+    };
+    return repeat(
+      async () =>
+        isStream
+          ? read(await within(this.#timeout, signal, attempt))
+          : within(this.#timeout, signal, async (stopped) => read(await attempt(stopped))),
+      delayAfter,
+      signal,
     );
   }
 
-  /** Like {@link send}, but the timeout ends with the beginning of the response. */
-  async stream<T>(call: Call, read: (response: Response) => T | Promise<T>): Promise<T> {
-    const request = this.#requestOf(call);
-    return this.#repeat(call, async (attempts) =>
-      read(
-        await within(this.#timeout, call.signal, (signal) =>
-          this.#attempt(call, request, attempts, signal),
-        ),
-      ),
-    );
+  /** The lines of a response, as many at a time as arrive at once. What follows the last line end is left out. */
+  async *lines(
+    { body }: Response,
+    signal: AbortSignal | null,
+  ): AsyncGenerator<readonly string[], void> {
+    // `fetch` has none for a response without content.
+    if (!body) return;
+    const lines = new Lines();
+    const wait: Wait = (read) => within(this.#timeout, signal, read);
+    for await (const chunk of chunksOf(body, signal, wait)) yield lines.endedBy(chunk);
   }
 
-  /** The lines of a response, as many at a time as arrive at once. */
-  lines({ body }: Response, signal: AbortSignal | null): AsyncIterable<readonly string[]> {
-    return linesOf(body, signal, (read) => within(this.#timeout, signal, read));
-  }
-
-  #repeat<T>(call: Call, attempt: (attempts: Attempts) => Promise<T>): Promise<T> {
-    const { retries = this.#retries, isConditional = false, signal } = call;
-    const attempts: Attempts = { retries, isConditional, isSent: false, mayBeDone: false };
-    const wait = (error: unknown, failures: number) => delayAfter(error, failures, attempts);
-    return repeat(() => attempt(attempts), wait, signal);
-  }
-
-  /** Once: each attempt sends what has been checked. */
   #requestOf({ method, path, id, query, headers, body, content }: Call) {
     const isGiven = typeof query !== 'string';
     checkExact(`${method} ${path}`, {
@@ -132,24 +146,6 @@ export class Connection {
       headers: { ...(body && { 'Content-Type': 'application/json' }), ...headers },
       body: body === undefined ? (content ?? null) : toJson(body),
     };
-  }
-
-  async #attempt(
-    { isRemoval }: Call,
-    { url, ...init }: RequestInit & { readonly url: string },
-    attempts: Attempts,
-    signal: AbortSignal,
-  ): Promise<Response> {
-    attempts.isSent = false;
-    const request = new Request(url, { ...init, signal });
-    const token = typeof this.#token === 'string' ? this.#token : await this.#token();
-    request.headers.set('Authorization', bearer(token));
-    attempts.isSent = true;
-    const response = await this.#fetch(request);
-    if (response.ok) return response;
-    const error = new ServiceError(response, jsonOf(await response.text()));
-    if (isRemoval && attempts.mayBeDone && isMissing(error)) return response;
-    throw error;
   }
 }
 
@@ -171,7 +167,6 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The value of the header field Authorization. */
 function bearer(token: string): string {
   // JavaScript may pass `undefined`.
   if (typeof token !== 'string' || token.trim() === '') {
@@ -184,7 +179,6 @@ function bearer(token: string): string {
   return `Bearer ${token}`;
 }
 
-/** Whether the service says that there is no such resource. */
 function isMissing({ status, code }: ServiceError): boolean {
   return status === 404 && code !== undefined && code !== ERRORS.noSuchPath;
 }

@@ -17,43 +17,30 @@ export interface ServerEvent {
 export async function* eventsOf(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<ServerEvent, void> {
+  const lines = new Lines(/\r\n|\r|\n/);
   let id = '';
   let isNewId = false;
   let type = '';
   let data: string[] = [];
-  for await (const line of eventLinesOf(chunks)) {
-    if (line === '') {
-      const hasData = data.length > 0;
-      if (hasData || isNewId) {
-        yield { id, type: type || 'message', data: hasData ? data.join('\n') : undefined };
-      }
-      isNewId = false;
-      type = '';
-      data = [];
-      continue;
-    }
-    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-    if (field === 'data') data.push(value);
-    else if (field === 'event') type = value;
-    else if (field === 'id' && !value.includes('\0')) {
-      id = value;
-      isNewId = true;
-    }
-  }
-}
-
-/** The whole lines of a text in UTF-8, which end with CR, LF or both. */
-async function* eventLinesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
-  // It leaves out a byte order mark.
-  const decoder = new TextDecoder();
-  const lines = new Lines(/\r\n|\r|\n/);
-  let endedInCr = false;
   for await (const chunk of chunks) {
-    let text = decoder.decode(chunk, { stream: true });
-    if (text === '') continue;
-    // The second half of a line end.
-    if (endedInCr && text.startsWith('\n')) text = text.slice(1);
-    endedInCr = text.endsWith('\r');
-    yield* lines.endedBy(text);
+    for (const line of lines.endedBy(chunk)) {
+      if (line === '') {
+        const hasData = data.length > 0;
+        if (hasData || isNewId) {
+          yield { id, type: type || 'message', data: hasData ? data.join('\n') : undefined };
+        }
+        isNewId = false;
+        type = '';
+        data = [];
+        continue;
+      }
+      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+      if (field === 'data') data.push(value);
+      else if (field === 'event') type = value;
+      else if (field === 'id' && !value.includes('\0')) {
+        id = value;
+        isNewId = true;
+      }
+    }
   }
 }

@@ -1,7 +1,6 @@
-import { OPERATIONS, SCHEMAS } from './exact-schemas.js';
 import type { ExactSchema } from './resource-types.js';
+import { OPERATIONS, SCHEMAS } from './generated.js';
 
-/** What a caller wants to send. */
 export interface Values {
   readonly path?: object;
   readonly query?: object;
@@ -11,44 +10,42 @@ export interface Values {
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
- * Refuses values that cannot be sent exactly, whatever their types said: JavaScript has rounded a `number` beyond 2^53 already, so
+ * Rejects values that cannot be sent exactly, whatever their types said: JavaScript has rounded a `number` beyond 2^53 already, so
  * that it names another resource.
  *
  * @param operation such as `GET /tools/{id}`
  * @throws TypeError which names the value
  */
 export function checkExact(operation: string, { path, query, body }: Values): void {
-  const { [operation]: { path: ids = {}, query: parameters = {}, body: schema = {} } = {} } =
-    OPERATIONS;
-  for (const [name, id] of Object.entries(ids)) refuse(faultOf(id, path?.[name as never], name));
-  refuse(faultOf({ properties: parameters }, query, ''));
-  refuse(faultOf(schema, body, ''));
-}
-
-function refuse(fault: string | undefined): void {
+  const { path: ids = {}, query: properties = {}, body: schema = {} } = OPERATIONS[operation] ?? {};
+  const faults = [
+    ...Object.entries(ids).map(([name, id]) => faultOf(id, path?.[name as never], name)),
+    faultOf({ properties }, query, ''),
+    faultOf(schema, body, ''),
+  ];
+  const fault = faults.find((each) => each !== undefined);
   if (fault !== undefined) throw new TypeError(fault);
 }
 
 /** @param at the path to the value, such as `loan.toolId` */
 function faultOf(schema: ExactSchema, given: unknown, at: string): string | undefined {
   const value = jsonValueOf(given);
-  if (schema.ref !== undefined) return faultOf(SCHEMAS[schema.ref] ?? {}, value, at);
-  if (value === null && schema.type?.includes('null')) return undefined;
-  if (schema.format === 'int64' && !isExactInteger(value)) {
+  const { ref, type, format, anyOf } = schema;
+  if (ref !== undefined) return faultOf(SCHEMAS[ref] ?? {}, value, at);
+  if (value === null && type?.includes('null')) return undefined;
+  if (format === 'int64' && !isExactInteger(value)) {
     return `${at} must be a bigint or a safe integer, but is ${described(value)}`;
   }
-  if (schema.format === 'uuid' && !(typeof value === 'string' && UUID.test(value))) {
+  if (format === 'uuid' && !(typeof value === 'string' && UUID.test(value))) {
     return `${at} must be a UUID, but is ${described(value)}`;
   }
   for (const [part, inner, name] of partsOf(schema, value, at)) {
     const fault = faultOf(part, inner, name);
     if (fault !== undefined) return fault;
   }
-  if (schema.anyOf === undefined) return undefined;
-  const possible = schema.anyOf.filter((each) => isOfType(each, value));
-  const faults = (possible.length > 0 ? possible : schema.anyOf).map((each) =>
-    faultOf(each, value, at),
-  );
+  if (anyOf === undefined) return undefined;
+  const possible = anyOf.filter((each) => each.type?.includes(typeOf(value)) ?? true);
+  const faults = (possible.length > 0 ? possible : anyOf).map((each) => faultOf(each, value, at));
   return faults.includes(undefined) ? undefined : faults[0];
 }
 
@@ -59,8 +56,7 @@ function* partsOf(schema: ExactSchema, value: unknown, at: string): Generator<Pa
   for (const each of allOf) yield [each, value, at];
   // A single value instead of a list is checked like an item, because it is sent as well.
   if (items) {
-    const all: readonly unknown[] = Array.isArray(value) ? value : [value];
-    for (const [index, item] of all.entries()) yield [items, item, `${at}[${index}]`];
+    for (const [index, item] of [value].flat().entries()) yield [items, item, `${at}[${index}]`];
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
   for (const [name, inner] of Object.entries(value)) {
@@ -83,15 +79,10 @@ function isExactInteger(value: unknown): boolean {
   return typeof value === 'bigint' || (Number.isSafeInteger(value) && !Object.is(value, -0));
 }
 
-/** Whether a value may be meant by an alternative of several. */
-function isOfType({ type }: ExactSchema, value: unknown): boolean {
-  return type === undefined || type.includes(typeOf(value));
-}
-
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return typeof value === 'number' || typeof value === 'bigint' ? 'number' : typeof value;
+  return typeof value === 'bigint' ? 'number' : typeof value;
 }
 
 function described(value: unknown): string {

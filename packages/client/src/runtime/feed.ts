@@ -1,5 +1,3 @@
-import { Connection } from './connection.js';
-import type { ClientOptions } from './connection.js';
 import { eventsOf } from './event-stream.js';
 import { parseJson } from './exact-json.js';
 import { chunksOf } from './lines.js';
@@ -14,34 +12,12 @@ const EVENT_STREAM = 'text/event-stream';
 /** A connection that brings nothing for so long is broken. In milliseconds: the service sends something every 15 s. */
 const SILENCE = 45_000;
 
-/** The record of the changes of a resource. */
-export class Feed<Types extends FeedTypes> {
-  readonly #path: string;
-  readonly #int64: readonly string[];
-  readonly #connection: Connection;
-  readonly #pages: Pages<Types['change'], Types['query']>;
-
-  /**
-   * @param name as in the path, such as `changes`
-   * @param int64 the members that are `bigint`: `INT64_MEMBERS` of the generated types has them
-   * @throws TypeError if an option is wrong
-   */
-  constructor(name: string, int64: readonly string[], options: ClientOptions) {
-    this.#path = `/${name}`;
-    this.#int64 = int64;
-    this.#connection = new Connection(options);
-    this.#pages = new Pages(this.#path, int64, this.#connection);
-  }
-
-  /** Iterates over the recorded changes, the oldest first, page by page, up to the newest. */
-  all(query?: Types['query'] & RequestOptions): AsyncGenerator<Types['change'], void> {
-    return this.#pages.all(query);
-  }
-
+/** The changes of a resource. */
+export class Feed<Types extends FeedTypes> extends Pages<Types['change'], Types['query']> {
   /** The position of the newest change. */
   latestPosition({ signal = null }: RequestOptions = {}): Promise<bigint> {
-    return this.#connection.send(
-      { method: 'GET', path: `${this.#path}/latest`, signal },
+    return this.connection.send(
+      { method: 'GET', path: `${this.path}/latest`, signal },
       async (response) => {
         const text = await response.text();
         const latest = parseJson(text, ['position']) as { readonly position: bigint };
@@ -61,7 +37,24 @@ export class Feed<Types extends FeedTypes> {
     let last: bigint | undefined;
     let failures = 0;
     for (let isFirst = true; ; isFirst = false) {
-      const body = await this.#open(parameters, last, signal, isFirst);
+      const headers = {
+        Accept: EVENT_STREAM,
+        ...(last !== undefined && { 'Last-Event-ID': String(last) }),
+      };
+      // An address that has worked is right.
+      const retries = isFirst ? {} : { retries: Infinity };
+      const body = await this.connection.send(
+        {
+          method: 'GET',
+          path: this.path,
+          query: parameters,
+          headers,
+          signal,
+          isStream: true,
+          ...retries,
+        },
+        streamOf,
+      );
       const openedAt = performance.now();
       const start = last;
       for await (const { id, type, data } of eventsOf(untilBroken(body, signal))) {
@@ -71,7 +64,7 @@ export class Feed<Types extends FeedTypes> {
         // A proxy can drop the header field that says where to go on.
         if (last !== undefined && position <= last) continue;
         if (data !== undefined && type === 'message') {
-          yield parseJson(data, this.#int64) as Types['change'];
+          yield parseJson(data, this.int64) as Types['change'];
         }
         last = position;
       }
@@ -80,35 +73,12 @@ export class Feed<Types extends FeedTypes> {
       await pause(backoff(failures), signal);
     }
   }
+}
 
-  #open(
-    query: object,
-    last: bigint | undefined,
-    signal: AbortSignal | null,
-    isFirst: boolean,
-  ): Promise<ReadableStream<Uint8Array>> {
-    const headers = {
-      Accept: EVENT_STREAM,
-      ...(last !== undefined && { 'Last-Event-ID': String(last) }),
-    };
-    return this.#connection.stream(
-      {
-        method: 'GET',
-        path: this.#path,
-        query,
-        headers,
-        signal,
-        // An address that has worked is right.
-        ...(!isFirst && { retries: Infinity }),
-      },
-      async (response) => {
-        const { body } = response;
-        if (body && response.headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return body;
-        await body?.cancel();
-        throw new Error('the answer is not a stream of events');
-      },
-    );
-  }
+async function streamOf({ body, headers }: Response): Promise<ReadableStream<Uint8Array>> {
+  if (body && headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return body;
+  await body?.cancel();
+  throw new Error('the answer is not a stream of events');
 }
 
 /** The chunks until the stream ends or breaks, or is silent for too long. */

@@ -1,4 +1,3 @@
-/** Waits for a read of a stream. */
 export type Wait = <T>(read: () => Promise<T>) => Promise<T>;
 
 /**
@@ -26,40 +25,33 @@ export async function* chunksOf<T>(
 }
 
 /**
- * The whole lines of a text in UTF-8, without their ends, as many at a time as a chunk ends. What follows the last line end is
- * left out.
- *
- * @param body `fetch` has none for a response without content
+ * Puts the lines of a text in UTF-8 together, which comes in chunks. A line can have many megabytes, so only what is new is searched.
+ * A byte order mark is left out.
  */
-export async function* linesOf(
-  body: ReadableStream<Uint8Array> | null,
-  signal: AbortSignal | null,
-  wait?: Wait,
-): AsyncGenerator<readonly string[], void> {
-  if (!body) return;
-  const decoder = new TextDecoder();
-  const lines = new Lines('\n');
-  for await (const chunk of chunksOf(body, signal, wait)) {
-    yield lines.endedBy(decoder.decode(chunk, { stream: true }));
-  }
-}
-
-/** Puts lines together that come in pieces. A line can have many megabytes, so only what is new is searched. */
 export class Lines {
+  readonly #decoder = new TextDecoder();
+  readonly #lineEnd: RegExp | string;
   #pieces: string[] = [];
-  readonly #lineEnd: string | RegExp;
+  #endedInCr = false;
 
-  constructor(lineEnd: string | RegExp) {
+  /** @param lineEnd by default LF. An expression may take CR, LF and both for an end */
+  constructor(lineEnd: RegExp | string = '\n') {
     this.#lineEnd = lineEnd;
   }
 
+  /** Whether a line has begun and not ended. */
   get isCut(): boolean {
     return this.#pieces.some((piece) => piece !== '');
   }
 
-  /** Adds a piece, and returns the lines that end in it, without their ends. */
-  endedBy(piece: string): string[] {
-    const [first = '', ...others] = piece.split(this.#lineEnd);
+  /** Adds a chunk, and returns the lines that end in it, without their ends. */
+  endedBy(chunk: Uint8Array): string[] {
+    let text = this.#decoder.decode(chunk, { stream: true });
+    // The second half of a line end.
+    if (this.#endedInCr && text.startsWith('\n')) text = text.slice(1);
+    else if (text === '') return [];
+    this.#endedInCr = this.#lineEnd !== '\n' && text.endsWith('\r');
+    const [first = '', ...others] = text.split(this.#lineEnd);
     this.#pieces.push(first);
     const last = others.pop();
     if (last === undefined) return [];

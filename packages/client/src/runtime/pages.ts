@@ -1,4 +1,5 @@
-import type { Call, Connection } from './connection.js';
+import { Connection } from './connection.js';
+import type { Call, ClientOptions } from './connection.js';
 import { parseJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
 
@@ -22,37 +23,24 @@ export interface ResourcePage<Item> {
   readonly next: (() => Promise<ResourcePage<Item>>) | undefined;
 }
 
-/** The pages of a path. */
+/** What resources and feeds have in common. */
 export class Pages<Item, Query extends object> {
-  readonly #path: string;
-  readonly #int64: readonly string[];
-  readonly #connection: Connection;
+  protected readonly path: string;
+  protected readonly int64: readonly string[];
+  protected readonly connection: Connection;
 
-  /** @param int64 the members that are `bigint` */
-  constructor(path: string, int64: readonly string[], connection: Connection) {
-    this.#path = path;
-    this.#int64 = int64;
-    this.#connection = connection;
+  /**
+   * @param name as in the paths, such as `tools`
+   * @param int64 the properties that are `bigint`: `INT64_MEMBERS` of the generated types has them
+   * @throws TypeError if an option is wrong
+   */
+  constructor(name: string, int64: readonly string[], options: ClientOptions) {
+    this.path = `/${name}`;
+    this.int64 = int64;
+    this.connection = new Connection(options);
   }
 
-  /** Requests one page. */
-  async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
-    const { signal, parameters } = split(query);
-    checkExact(`GET ${this.#path}`, { query: parameters });
-    // An empty list in a query would select everything.
-    if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
-      signal?.throwIfAborted();
-      const isCounted = 'count' in parameters && parameters.count === true;
-      return {
-        items: [],
-        next: undefined,
-        ...(isCounted && { total: { items: 0, isExact: true } }),
-      };
-    }
-    return this.#page(signal, parameters);
-  }
-
-  /** Iterates over all pages. */
+  /** Iterates over all pages. Those of a feed end with the newest change. */
   async *all(query?: Query & RequestOptions): AsyncGenerator<Item, void> {
     let page: ResourcePage<Item> | undefined = await this.list(query);
     for (; page; page = await page.next?.()) {
@@ -63,18 +51,34 @@ export class Pages<Item, Query extends object> {
     }
   }
 
+  protected async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
+    const { signal, parameters } = split(query);
+    checkExact(`GET ${this.path}`, { query: parameters });
+    // An empty list in a query would select everything.
+    if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
+      signal?.throwIfAborted();
+      const isCounted = 'count' in parameters && parameters.count === true;
+      const total = { items: 0, isExact: true };
+      return { items: [], next: undefined, ...(isCounted && { total }) };
+    }
+    return this.#page(signal, parameters);
+  }
+
   #page(signal: AbortSignal | null, query: Call['query']): Promise<ResourcePage<Item>> {
-    return this.#connection.send(
-      { method: 'GET', path: this.#path, signal, ...(query !== undefined && { query }) },
+    return this.connection.send(
+      { method: 'GET', path: this.path, signal, ...(query !== undefined && { query }) },
       async (response) => {
-        const items = parseJson(await response.text(), this.#int64) as Item[];
-        const link = response.headers.get('Link') ?? '';
+        const items = parseJson(await response.text(), this.int64) as Item[];
+        const { headers } = response;
+        const link = headers.get('Link') ?? '';
+        const total = headers.get('X-Total-Count');
+        const isExact = headers.get('X-Total-Count-Exact') === 'true';
         // Only the query: behind a proxy that changes paths, the path of the link can be wrong.
         const [, next] = /<[^>?]*\?([^>]*)>; *rel="next"/.exec(link) ?? [];
         return {
           items,
           next: next === undefined ? next : () => this.#page(signal, next),
-          ...totalOf(response),
+          ...(total !== null && { total: { items: Number(total), isExact } }),
         };
       },
     );
@@ -84,12 +88,4 @@ export class Pages<Item, Query extends object> {
 /** The parameters of a query apart from its signal. */
 export function split({ signal = null, ...parameters }: RequestOptions = {}) {
   return { signal, parameters };
-}
-
-function totalOf({ headers }: Response): { readonly total?: Total } {
-  const items = headers.get('X-Total-Count');
-  if (items === null) return {};
-  return {
-    total: { items: Number(items), isExact: headers.get('X-Total-Count-Exact') === 'true' },
-  };
 }

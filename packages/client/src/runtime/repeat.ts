@@ -1,4 +1,4 @@
-import { ERRORS } from './errors.js';
+import { ERRORS } from './generated.js';
 import { ServiceError } from './service-error.js';
 import { pause } from './waits.js';
 
@@ -12,41 +12,23 @@ export const LONGEST_LIMIT = 10_000;
 /** In seconds. If the response asks for a longer wait, another attempt makes no sense now. */
 const LONGEST_RETRY_AFTER = 60;
 
-/** How long to wait after an error, in milliseconds, before the next attempt. Throws if there is to be none. */
-export type DelayAfter = (error: unknown, failures: number) => number | Promise<number>;
-
-/** Repeats an attempt that fails. The signal ends the pauses. */
+/**
+ * Repeats an attempt that fails. The signal ends the pauses.
+ *
+ * @param delayAfter how long to wait after an error, in milliseconds. Throws if there is to be no further attempt
+ */
 export async function repeat<T>(
   attempt: () => Promise<T>,
-  wait: DelayAfter,
+  delayAfter: (error: unknown, failures: number) => number,
   signal: AbortSignal | null,
 ): Promise<T> {
   for (let failures = 0; ; failures++) {
     try {
       return await attempt();
     } catch (error) {
-      await pause(await wait(error, failures), signal);
+      await pause(delayAfter(error, failures), signal);
     }
   }
-}
-
-export interface Attempts {
-  readonly retries: number;
-  /** Whether another attempt could report an error because an earlier one may have been carried out. */
-  readonly isConditional: boolean;
-  /** Whether the last one was sent. A `TypeError` before that is not from the network. */
-  isSent: boolean;
-  /** Whether an earlier attempt may have been carried out although it failed. */
-  mayBeDone: boolean;
-}
-
-/** After how long a client repeats a request. */
-export function delayAfter(error: unknown, failures: number, attempts: Attempts): number {
-  const { retries, isConditional, isSent } = attempts;
-  if (failures >= retries || !isTemporary(error, isSent)) throw error;
-  attempts.mayBeDone ||= !isRefusal(error);
-  if (attempts.mayBeDone && isConditional) throw error;
-  return secondsAfter(error) * 1_000 + backoff(failures);
 }
 
 /**
@@ -58,7 +40,8 @@ export function backoff(failures: number, first = FIRST_LIMIT, longest = LONGEST
   return Math.random() * Math.min(first * 2 ** failures, longest);
 }
 
-function isTemporary(error: unknown, isSent: boolean): boolean {
+/** @param isSent whether a `TypeError` can be from the network */
+export function isTemporary(error: unknown, isSent: boolean): boolean {
   if (error instanceof ServiceError) {
     return TEMPORARY.has(error.status) && secondsAfter(error) <= LONGEST_RETRY_AFTER;
   }
@@ -67,11 +50,11 @@ function isTemporary(error: unknown, isSent: boolean): boolean {
 }
 
 /** Whether the service rejected the request, and so did not carry it out. If it lost the database, it does not know. */
-function isRefusal(error: unknown): boolean {
+export function isRejection(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.code !== undefined && error.code !== ERRORS.databaseUnavailable;
 }
 
-function secondsAfter(error: unknown): number {
+export function secondsAfter(error: unknown): number {
   return error instanceof ServiceError ? (error.retryAfter ?? 0) : 0;
 }

@@ -30,11 +30,10 @@ export interface RefusedRecord<New> extends Refusal {
 type ImportLine =
   { readonly line?: number; readonly error: number; readonly message: string } | ImportSummary;
 
-/** Sends a body of newline-delimited JSON, and reads the answer of each attempt. */
 export type SendLines = (
   body: string,
-  read: (lines: AsyncIterable<readonly string[]>, response: Response) => Promise<void>,
-) => Promise<void>;
+  read: (lines: AsyncIterable<readonly string[]>, response: Response) => Promise<ImportSummary>,
+) => Promise<ImportSummary>;
 
 /**
  * Most bytes of a request, half of what nginx accepts by default, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
@@ -81,54 +80,54 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
     send: SendLines,
   ): AsyncGenerator<RefusedRecord<New>, void> {
     let sent = 0;
-    for await (const batch of batchesOf(
-      encoded(records, lineOf),
-      MAX_RECORDS,
-      ({ size }) => size,
-    )) {
-      let response: ImportResponse | undefined;
-      const sending = send(batch.map(({ line }) => line).join(''), async (lines, begun) => {
-        response = new ImportResponse();
-        await response.read(lines, begun);
+    const items = encoded(records, lineOf);
+    for await (const batch of batchesOf(items, MAX_RECORDS, ({ size }) => size)) {
+      let refused: Refusal[] = [];
+      const sending = send(batch.map(({ line }) => line).join(''), async (lines, response) => {
+        refused = [];
+        const summary = await readImport(lines, response, refused);
         // A proxy that speaks HTTP/1.0 to the service takes a broken connection for the end of the response. Otherwise, `fetch`
         // would throw such an error.
-        if (!response.summary) throw new TypeError('the answer to the import has no summary');
+        if (!summary) throw new TypeError('the answer to the import has no summary');
+        return summary;
       });
       await Promise.allSettled([sending]);
-      for (const { line, ...refusal } of response?.refused ?? []) {
+      for (const { line, ...refusal } of refused) {
         yield { ...refusal, line: sent + line, record: batch[line - 1]!.record };
       }
-      // Here a failure ends the import, after the records that were refused before.
-      await sending;
-      const { created = 0, unchanged = 0, refused = 0 } = response?.summary ?? {};
-      this.#total.created += created;
-      this.#total.unchanged += unchanged;
-      this.#total.refused += refused;
+      // Here an error ends the import, after the records that were refused before.
+      const summary = await sending;
+      this.#total.created += summary.created;
+      this.#total.unchanged += summary.unchanged;
+      this.#total.refused += summary.refused;
       sent += batch.length;
     }
     this.#isComplete = true;
   }
 }
 
-/** The response to one request. */
-export class ImportResponse {
-  readonly refused: Refusal[] = [];
-  /** `undefined` if the response was cut off. */
-  summary: ImportSummary | undefined;
-
-  /** @throws ServiceError if the service could not go on */
-  async read(parts: AsyncIterable<readonly string[]>, response: Response): Promise<void> {
-    for await (const lines of parts) {
-      for (const text of lines)
-        if (text !== '') this.#add(JSON.parse(text) as ImportLine, response);
+/**
+ * Reads the response to one request.
+ *
+ * @param refused gets the refused records, also of a response that is cut off
+ * @returns nothing if the response was cut off
+ * @throws ServiceError if the service could not go on
+ */
+export async function readImport(
+  parts: AsyncIterable<readonly string[]>,
+  response: Response,
+  refused: Refusal[],
+): Promise<ImportSummary | undefined> {
+  let summary: ImportSummary | undefined;
+  for await (const lines of parts) {
+    for (const text of lines.filter((line) => line !== '')) {
+      const part = JSON.parse(text) as ImportLine;
+      if (!('error' in part)) summary = part;
+      else if (part.line === undefined) throw new ServiceError(response, part);
+      else refused.push({ line: part.line, code: part.error, message: part.message });
     }
   }
-
-  #add(part: ImportLine, response: Response): void {
-    if (!('error' in part)) this.summary = part;
-    else if (part.line === undefined) throw new ServiceError(response, part);
-    else this.refused.push({ line: part.line, code: part.error, message: part.message });
-  }
+  return summary;
 }
 
 async function* encoded<New>(records: Records<New>, lineOf: (record: New) => string) {

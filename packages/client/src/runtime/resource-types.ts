@@ -1,9 +1,7 @@
 /** A key that the client chooses, or that the service makes. */
 export type Id = bigint | string;
 
-/** The types of a resource's operations. */
 export interface ResourceTypes {
-  /** What a create takes. */
   readonly new: object;
   /** What a create answers. */
   readonly created: object;
@@ -29,7 +27,6 @@ export interface ResourceOf<Paths, Name extends string> {
   readonly exportQuery: QueryOf<Operation<Paths, `/${Name}/export`, 'get'>>;
 }
 
-/** The types of a record of changes. */
 export interface FeedTypes {
   readonly change: object;
   readonly query: object;
@@ -79,7 +76,6 @@ export interface ExactSchema {
   readonly anyOf?: readonly ExactSchema[];
 }
 
-/** Where an operation takes 64-bit integers and UUIDs. */
 export interface ExactOperation {
   readonly path?: Readonly<Record<string, ExactSchema>>;
   readonly query?: Readonly<Record<string, ExactSchema>>;

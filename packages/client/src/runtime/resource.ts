@@ -1,14 +1,11 @@
-import { Connection } from './connection.js';
-import type { ClientOptions } from './connection.js';
 import { parseJson, toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
-import { IDEMPOTENT_CREATES } from './idempotent-creates.js';
-import { IncompleteExportError } from './incomplete-export-error.js';
 import { Pages, split } from './pages.js';
-import type { RequestOptions, ResourcePage } from './pages.js';
+import type { RequestOptions } from './pages.js';
 import { ResourceImport } from './resource-import.js';
 import type { Records } from './resource-import.js';
 import type { Id, ResourceTypes } from './resource-types.js';
+import { IDEMPOTENT_CREATES } from './generated.js';
 
 export interface CreateOptions extends RequestOptions {
   /**
@@ -34,33 +31,19 @@ export type Tagged<Stored> = Stored & {
  * {@link ServiceError}; if there is no answer, the error is from `fetch`. A 64-bit integer that is neither a `bigint` nor a safe
  * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
-export class Resource<Types extends ResourceTypes> {
-  readonly #path: string;
-  readonly #int64: readonly string[];
-  readonly #connection: Connection;
-  readonly #pages: Pages<Types['stored'], Types['listQuery']>;
-
-  /**
-   * @param name in the plural, as in the paths
-   * @param int64 the members that are `bigint`: `INT64_MEMBERS` of the generated types has them
-   * @throws TypeError if an option is wrong
-   */
-  constructor(name: string, int64: readonly string[], options: ClientOptions) {
-    this.#path = `/${name}`;
-    this.#int64 = int64;
-    this.#connection = new Connection(options);
-    this.#pages = new Pages(this.#path, int64, this.#connection);
-  }
-
+export class Resource<Types extends ResourceTypes> extends Pages<
+  Types['stored'],
+  Types['listQuery']
+> {
   /** Where clients choose the ids, an identical resource that is stored already is no failure. */
   create(
     body: Types['new'],
     { signal = null, idempotencyKey = randomKey() }: CreateOptions = {},
   ): Promise<Types['created']> {
-    const isKeyed = IDEMPOTENT_CREATES.includes(this.#path.slice(1));
+    const isKeyed = IDEMPOTENT_CREATES.includes(this.path.slice(1));
     const headers = isKeyed ? { 'Idempotency-Key': idempotencyKey } : {};
-    return this.#connection.send(
-      { method: 'POST', path: this.#path, headers, body, signal },
+    return this.connection.send(
+      { method: 'POST', path: this.path, headers, body, signal },
       (response) => this.#parse(response),
     );
   }
@@ -69,19 +52,14 @@ export class Resource<Types extends ResourceTypes> {
     id: Types['stored']['id'],
     { signal = null }: RequestOptions = {},
   ): Promise<Tagged<Types['stored']>> {
-    return this.#connection.send({ method: 'GET', path: this.#one, id, signal }, (response) =>
+    return this.connection.send({ method: 'GET', path: this.#one, id, signal }, (response) =>
       this.#tagged(response),
     );
   }
 
   /** Requests one page. */
-  list(query?: Types['listQuery'] & RequestOptions): Promise<ResourcePage<Types['stored']>> {
-    return this.#pages.list(query);
-  }
-
-  /** Iterates over all pages. */
-  all(query?: Types['listQuery'] & RequestOptions): AsyncGenerator<Types['stored'], void> {
-    return this.#pages.all(query);
+  override list(query?: Types['listQuery'] & RequestOptions) {
+    return super.list(query);
   }
 
   /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
@@ -90,7 +68,7 @@ export class Resource<Types extends ResourceTypes> {
     body: Types['replacement'],
     options: ChangeOptions = {},
   ): Promise<Types['stored']> {
-    return this.#connection.send(
+    return this.connection.send(
       { method: 'PUT', path: this.#one, body, ...changeOf(id, options) },
       (response) => this.#parse(response),
     );
@@ -102,7 +80,7 @@ export class Resource<Types extends ResourceTypes> {
     body: Types['patch'],
     options: ChangeOptions = {},
   ): Promise<Tagged<Types['stored']>> {
-    return this.#connection.send(
+    return this.connection.send(
       { method: 'PATCH', path: this.#one, body, ...changeOf(id, options) },
       (response) => this.#tagged(response),
     );
@@ -111,7 +89,7 @@ export class Resource<Types extends ResourceTypes> {
   /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
   async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
     const call = { ...changeOf(id, options), isConditional: false, isRemoval: true };
-    await this.#connection.send({ method: 'DELETE', path: this.#one, ...call }, () => undefined);
+    await this.connection.send({ method: 'DELETE', path: this.#one, ...call }, () => undefined);
   }
 
   /** Imports records in requests of bounded size, one after the other. */
@@ -121,13 +99,13 @@ export class Resource<Types extends ResourceTypes> {
   ): ResourceImport<Types['new']> {
     const headers = { 'Content-Type': 'application/x-ndjson' };
     const lineOf = (record: Types['new']) => {
-      checkExact(`POST ${this.#path}`, { body: record });
+      checkExact(`POST ${this.path}`, { body: record });
       return toJson(record);
     };
     return new ResourceImport(records, lineOf, (content, read) =>
-      this.#connection.stream(
-        { method: 'POST', path: `${this.#path}/import`, headers, content, signal },
-        (response) => read(this.#connection.lines(response, signal), response),
+      this.connection.send(
+        { method: 'POST', path: `${this.path}/import`, headers, content, signal, isStream: true },
+        (response) => read(this.connection.lines(response, signal), response),
       ),
     );
   }
@@ -140,18 +118,18 @@ export class Resource<Types extends ResourceTypes> {
     query?: Types['exportQuery'] & RequestOptions,
   ): AsyncGenerator<Types['stored'], void> {
     const { signal, parameters } = split(query);
-    const response = await this.#connection.stream(
-      { method: 'GET', path: `${this.#path}/export`, query: parameters, signal },
+    const response = await this.connection.send(
+      { method: 'GET', path: `${this.path}/export`, query: parameters, signal, isStream: true },
       (begun) => begun,
     );
     let last: Id | undefined = query?.after;
     let isComplete = false;
-    for await (const lines of this.#connection.lines(response, signal)) {
+    for await (const lines of this.connection.lines(response, signal)) {
       for (const line of lines) {
         signal?.throwIfAborted();
         isComplete = line === '';
         if (isComplete) continue;
-        const item = parseJson(line, this.#int64) as Types['stored'];
+        const item = parseJson(line, this.int64) as Types['stored'];
         yield item;
         last = item.id;
       }
@@ -160,16 +138,29 @@ export class Resource<Types extends ResourceTypes> {
   }
 
   get #one(): string {
-    return `${this.#path}/{id}`;
+    return `${this.path}/{id}`;
   }
 
   async #parse<T>(response: Response): Promise<T> {
-    return parseJson(await response.text(), this.#int64) as T;
+    return parseJson(await response.text(), this.int64) as T;
   }
 
   async #tagged(response: Response): Promise<Tagged<Types['stored']>> {
     const item = await this.#parse<Types['stored']>(response);
     return { ...item, etag: response.headers.get('ETag') ?? undefined };
+  }
+}
+
+/**
+ * The answer to an export has an end, but not the empty line with which the service ends it. To a proxy that speaks
+ * HTTP/1.0 to the service, a connection that a killed process leaves looks like the end of an answer.
+ */
+export class IncompleteExportError<Key = bigint> extends Error {
+  override readonly name = 'IncompleteExportError';
+
+  /** @param last the id of the last record that arrived, or else `after` of the query. The next export can go on after it */
+  constructor(readonly last: Key | undefined) {
+    super('the export ended before the empty line that ends it');
   }
 }
 

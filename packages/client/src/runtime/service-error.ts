@@ -1,4 +1,4 @@
-import type { ERRORS } from './errors.js';
+import type { ERRORS } from './generated.js';
 
 /** An error number of the service. Other resources and later versions of the service can have further numbers. */
 export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS] | (number & Record<never, never>);

@@ -33,10 +33,10 @@ export async function within<T>(
 
 /** @throws the reason of the signal as soon as it aborts */
 export function pause(milliseconds: number, signal: AbortSignal | null): Promise<void> {
-  return within(LONGEST_WAIT, signal, async (stopped) => {
-    await new Promise<void>((resolve) => {
+  const wait = (stopped: AbortSignal) =>
+    new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
       stopped.addEventListener('abort', () => clearTimeout(timer));
     });
-  });
+  return within(LONGEST_WAIT, signal, wait);
 }

@@ -1,21 +1,25 @@
 import { readFile } from 'node:fs/promises';
-import { B64TOKEN, publicUrl } from '@resource-service/framework/command';
+import { isIP } from 'node:net';
+import {
+  B64TOKEN,
+  localAddress,
+  publicUrl,
+  readConfig,
+  StartupError,
+} from '@resource-service/framework/command';
+import type { Identity } from '@resource-service/framework/identity';
 import { TemporaryFailure, usageError } from '../command-error.js';
-import { Contact } from './contact.js';
-import { ownService } from '../tokens/own-service.js';
-import type { Limits } from './limits.js';
 import type { Service } from '../service.js';
+import type { Limits } from './limits.js';
 
 const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
 
 export interface Connection {
-  /** What the command expects there. */
   readonly service: Service;
   readonly baseUrl: string;
   /** Reads a token file anew, because tokens are rotated. */
   readonly token: () => Promise<string>;
   readonly limits: Limits;
-  readonly contact: Contact;
 }
 
 /**
@@ -30,7 +34,11 @@ export async function readConnection(
 ): Promise<Connection> {
   const { variables } = service;
   const text = (name: string) => environment[name]?.trim() ?? '';
-  const [rawUrl, file] = [text(variables.url), text(variables.tokenFile)];
+  const [rawUrl, file, given] = [
+    text(variables.url),
+    text(variables.tokenFile),
+    text(variables.token),
+  ];
   // Its token is not for another service.
   const own = rawUrl === '' ? ownService(service.identity, environment) : undefined;
   if (rawUrl === '' && own === undefined) throw usageError(`${variables.url} is not set`);
@@ -40,34 +48,32 @@ export async function readConnection(
       `${variables.url} must be an http or https URL without query, such as https://shop.example.com/api`,
     );
   }
-  const baseUrl = url.href.replace(/\/$/, '');
-  const contact = new Contact(baseUrl, limits.firstContact);
-  const given = text(variables.token);
   if (given !== '' && file !== '') {
     throw usageError(`${variables.token} and ${variables.tokenFile} are both set: unset one`);
   }
-  if (file === '') {
-    const token = given === '' ? own?.token : given;
-    if (token === undefined) {
-      throw usageError(
-        own === undefined
-          ? `${variables.token} is not set, and neither is ${variables.tokenFile}`
-          : `${variables.token} is not set, and the service here has no AUTH_TOKEN: set ${variables.token} to a token that it accepts`,
-      );
-    }
-    if (!B64TOKEN.test(token)) throw usageError(`${variables.token} must consist ${TOKEN_RULE}`);
-    return { service, baseUrl, limits, contact, token: () => Promise.resolve(token) };
-  }
-  const fault = (error: Error) => `${variables.tokenFile} must name a file ${error.message}`;
-  await readToken(file).catch((error: Error) => {
-    throw usageError(fault(error));
-  });
-  const readAgain = () =>
-    readToken(file).catch((error: Error) => {
-      // Perhaps the token is being replaced.
-      throw new TemporaryFailure(fault(error));
+  const connection = { service, baseUrl: url.href.replace(/\/$/, ''), limits };
+  if (file !== '') {
+    const fault = (error: Error) => `${variables.tokenFile} must name a file ${error.message}`;
+    await readToken(file).catch((error: Error) => {
+      throw usageError(fault(error));
     });
-  return { service, baseUrl, limits, contact, token: readAgain };
+    const token = () =>
+      readToken(file).catch((error: Error) => {
+        // Perhaps the token is being replaced.
+        throw new TemporaryFailure(fault(error));
+      });
+    return { ...connection, token };
+  }
+  const token = given === '' ? own?.token : given;
+  if (token === undefined) {
+    throw usageError(
+      own === undefined
+        ? `${variables.token} is not set, and neither is ${variables.tokenFile}`
+        : `${variables.token} is not set, and the service here has no AUTH_TOKEN: set ${variables.token} to a token that it accepts`,
+    );
+  }
+  if (!B64TOKEN.test(token)) throw usageError(`${variables.token} must consist ${TOKEN_RULE}`);
+  return { ...connection, token: () => Promise.resolve(token) };
 }
 
 /** @throws Error whose message says what the file must be */
@@ -78,4 +84,22 @@ async function readToken(file: string): Promise<string> {
   const token = text.trim();
   if (!B64TOKEN.test(token)) throw new Error(`with a token ${TOKEN_RULE}`);
   return token;
+}
+
+/**
+ * The service that runs on the variables of this process, in a container of the service:
+ * `docker compose exec api tool-library export`. It has no token if it accepts only other tokens.
+ */
+export function ownService(identity: Identity, environment: NodeJS.ProcessEnv) {
+  try {
+    const { database, http, auth } = readConfig(identity, environment);
+    // Without it, these are not the variables of a service. A random port is unknown here.
+    if (database.url === undefined || http.port === 0) return undefined;
+    const family = isIP(http.host) === 6 ? 'IPv6' : 'IPv4';
+    const url = localAddress(http, { address: http.host, family, port: http.port });
+    return { url, token: auth.token };
+  } catch (error) {
+    if (error instanceof StartupError) return undefined;
+    throw error;
+  }
 }

@@ -19,3 +19,16 @@ export const LIMITS: Limits = {
   patience: 120_000,
   firstContact: 5_000,
 };
+
+const SECONDS = new Intl.NumberFormat('en', {
+  style: 'unit',
+  unit: 'second',
+  unitDisplay: 'long',
+  useGrouping: false,
+});
+
+/** Such as `0.4 seconds`. */
+export function inSeconds(milliseconds: number): string {
+  const seconds = milliseconds / 1_000;
+  return SECONDS.format(Number(seconds.toFixed(seconds < 10 ? 1 : 0)));
+}

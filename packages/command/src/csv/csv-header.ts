@@ -12,7 +12,6 @@ const LIST = new Intl.ListFormat('en');
 /** Columns by what a file calls them. `undefined`: the column is ignored. */
 export type ColumnNames = ReadonlyMap<string, string | undefined>;
 
-/** What a header line must and may have, after a verb. */
 export function columnsText(columns: readonly Column[]): string {
   const namesOf = (isOptional: boolean) =>
     LIST.format(columns.filter((one) => one.isOptional === isOptional).map(({ name }) => name));
@@ -20,27 +19,28 @@ export function columnsText(columns: readonly Column[]): string {
   return optional === '' ? required : `${required}, and may have ${optional}`;
 }
 
-/** The column of each field of a header line without a fault; `undefined` if it is ignored. */
+/**
+ * The column of each field of a header line; `undefined` if it is ignored.
+ *
+ * @throws InputError
+ */
 export function columnsOf(
+  name: string,
   fields: readonly string[],
+  source: Buffer,
   columns: readonly Column[],
   names: ColumnNames,
 ): readonly (Column | undefined)[] {
-  return fields.map((field) => columns.find(({ name }) => name === nameOf(field, names)));
+  const fault = headerFault(fields, source, columns, names);
+  if (fault !== undefined) throw headerError(name, fault, columns);
+  return fields.map((field) => columns.find((column) => column.name === nameOf(field, names)));
 }
 
 function nameOf(field: string, names: ColumnNames): string | undefined {
   return names.has(field) ? names.get(field) : field;
 }
 
-/**
- * What is wrong with the header line, if anything.
- *
- * @param source the bytes that the fields are from
- * @param columns that are known
- * @param names what the file calls columns otherwise
- */
-export function headerFault(
+function headerFault(
   fields: readonly string[],
   source: Buffer,
   columns: readonly Column[],
@@ -51,8 +51,9 @@ export function headerFault(
   const unknown = fields.find((field) => !isKnown(field));
   if (unknown !== undefined) {
     const separator = separatorOf(source, isKnown);
-    if (separator !== undefined) return `its columns are separated by ${separator}, not by commas`;
-    return `there is no column ${JSON.stringify(unknown.slice(0, SHOWN))}`;
+    return separator === undefined
+      ? `there is no column ${JSON.stringify(unknown.slice(0, SHOWN))}`
+      : `its columns are separated by ${separator}, not by commas`;
   }
   const absent = [...names.keys()].find((name) => !fields.includes(name));
   if (absent !== undefined) return `the column ${JSON.stringify(absent)} of --map is missing`;

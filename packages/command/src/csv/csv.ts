@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import { columnsOf, headerError, headerFault } from './csv-header.js';
+import { columnsOf, headerError } from './csv-header.js';
 import type { ColumnNames } from './csv-header.js';
 import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
@@ -63,9 +63,7 @@ export class CsvInput implements Input {
       if (columns !== undefined)
         yield { line, source, ...contentOf(columns, fields, source, this.convertText) };
       else {
-        const fault = headerFault(fields, source, this.columns, this.names);
-        if (fault !== undefined) throw headerError(this.name, fault, this.columns);
-        columns = columnsOf(fields, this.columns, this.names);
+        columns = columnsOf(this.name, fields, source, this.columns, this.names);
         this.header = source;
       }
     }

@@ -1,4 +1,3 @@
-/** Makes another text of the text of a CSV field, or of a member. */
 export type TextConversion = (text: string) => string;
 
 export const asItIs: TextConversion = (text) => text;
@@ -19,7 +18,6 @@ export function escapeFormula(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
 
-/** Removes the apostrophe of {@link escapeFormula}. */
 export function unescapeFormula(text: string): string {
   return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text;
 }

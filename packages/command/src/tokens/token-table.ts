@@ -2,7 +2,6 @@ import type { TokenDetails } from '@resource-service/framework/tokens';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'];
 
-/** Tokens as lines with columns. Times are in UTC. */
 export function tokenTable(tokens: readonly TokenDetails[]): string {
   const rows = [HEADER, ...tokens.map(cells)];
   const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));

@@ -2,7 +2,6 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
 import { StartupError } from '@resource-service/framework/command';
-import type { Identity } from '@resource-service/framework/identity';
 import type { Lifetime, TokenDetails } from '@resource-service/framework/tokens';
 import { CommandError, EXIT, usageError } from '../command-error.js';
 import { duration, lifetime, MAX_GRACE, tokenName } from './durations.js';
@@ -16,8 +15,7 @@ Environment:
 In a container of the service, it is set already.`;
 
 const SECRET_HELP = `
-Standard output has only the token. It is shown once, because the database has only a hash of it.
-${ENVIRONMENT}`;
+Standard output has only the token. It is shown once, because the database has only a hash of it.`;
 
 function createHelp({ identity: { name }, scopes }: Service): string {
   const limited =
@@ -43,7 +41,6 @@ interface RotateOptions {
 /** The database part is loaded only by a command that needs it, because it takes longer than the rest. */
 const tokens = () => import('@resource-service/framework/tokens');
 
-/** Adds the subcommand `token`: commands of an operator, which use the database instead of the service. */
 export function addTokenCommands(
   program: Command,
   service: Service,
@@ -53,12 +50,26 @@ export function addTokenCommands(
 ): void {
   const { stdout, stderr, env } = terminal;
   const { identity } = service;
-  const idHelp = `id of the token: ${idForm(identity)}`;
+  const idForm = `the 12 characters after ${identity.tokenPrefix}_`;
   const say = (text: string) => void stderr.write(`${text}\n`);
+  const useDatabase = async <T>(use: (dataSource: DataSource) => Promise<T>): Promise<T> => {
+    const { findDatabase, withDatabase } = await tokens();
+    const url = await failing(EXIT.usage, () => findDatabase(identity, env, signal));
+    return failing(EXIT.incomplete, () => withDatabase(identity, url, signal, use));
+  };
+  const requireAcceptance = async () => {
+    const database = await tokens();
+    await failing(EXIT.usage, () => database.requireAcceptance(env));
+  };
+  // Somebody may have given the token instead of its id, so the message does not repeat the text.
+  const requireId = async (id: string) => {
+    const { isTokenId } = await tokens();
+    if (!isTokenId(id)) throw usageError(`the id of a token is ${idForm}`);
+  };
   const token = program
     .command('token')
     .description('Issue, list, revoke and rotate tokens, in the database of the service.')
-    .addHelpText('after', ENVIRONMENT)
+    .addHelpText('afterAll', ENVIRONMENT)
     .hook('postAction', onDone);
 
   const create = token
@@ -74,8 +85,8 @@ export function addTokenCommands(
     .action(async ({ name, scope = service.scopes, expires }: CreateOptions) => {
       const { createToken, MAX_TOKENS, TokenFormat } = await tokens();
       const format = new TokenFormat(identity);
-      await requireAcceptance(env);
-      const issued = await useDatabase(identity, env, signal, (dataSource) =>
+      await requireAcceptance();
+      const issued = await useDatabase((dataSource) =>
         createToken(dataSource, format, { name, scopes: scope, lifetime: expires }),
       );
       if (issued === undefined) {
@@ -99,24 +110,20 @@ export function addTokenCommands(
     .command('list')
     .description('List all tokens, without their secrets.')
     .option('--json', 'as JSON')
-    .addHelpText('after', ENVIRONMENT)
     .action(async ({ json = false }: { readonly json?: boolean }) => {
       const { listTokens } = await tokens();
-      const found = await useDatabase(identity, env, signal, listTokens);
+      const found = await useDatabase(listTokens);
       stdout.write(json ? `${JSON.stringify(found, undefined, 2)}\n` : tokenTable(found));
     });
 
   token
     .command('revoke')
     .description('Revoke a token. Every replica refuses it within 10 seconds.')
-    .argument('<id>', idHelp)
-    .addHelpText('after', ENVIRONMENT)
+    .argument('<id>', `id of the token: ${idForm}`)
     .action(async (id: string) => {
-      const { isTokenId, revokeToken } = await tokens();
-      requireId(identity, isTokenId(id));
-      const details = await useDatabase(identity, env, signal, (dataSource) =>
-        revokeToken(dataSource, id),
-      );
+      await requireId(id);
+      const { revokeToken } = await tokens();
+      const details = await useDatabase((dataSource) => revokeToken(dataSource, id));
       if (details === undefined) throw unknown(id);
       say(`revoked the token ${id} (${details.name}) at ${written(details.revokedAt)}`);
     });
@@ -124,7 +131,7 @@ export function addTokenCommands(
   token
     .command('rotate')
     .description('Give a token a new secret. The old one is accepted for some time.')
-    .argument('<id>', idHelp)
+    .argument('<id>', `id of the token: ${idForm}`)
     .addOption(
       new Option('--grace <duration>', 'how long the old secret is accepted')
         .argParser(grace)
@@ -138,11 +145,11 @@ export function addTokenCommands(
     .addHelpText('after', SECRET_HELP)
     .action(async (id: string, options: RotateOptions) => {
       const { grace: seconds, endGrace: endsGrace = false, expires } = options;
-      const { isTokenId, rotateToken, TokenFormat } = await tokens();
+      await requireId(id);
+      const { rotateToken, TokenFormat } = await tokens();
       const format = new TokenFormat(identity);
-      requireId(identity, isTokenId(id));
-      await requireAcceptance(env);
-      const rotated = await useDatabase(identity, env, signal, (dataSource) =>
+      await requireAcceptance();
+      const rotated = await useDatabase((dataSource) =>
         rotateToken(dataSource, format, id, { grace: seconds, lifetime: expires, endsGrace }),
       );
       if (rotated === undefined) throw unknown(id);
@@ -155,39 +162,13 @@ export function addTokenCommands(
     });
 }
 
-async function useDatabase<Result>(
-  identity: Identity,
-  environment: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-  use: (dataSource: DataSource) => Promise<Result>,
-): Promise<Result> {
-  const { findDatabase, withDatabase } = await tokens();
-  const url = await findDatabase(identity, environment, signal).catch(failed(EXIT.usage));
-  return withDatabase(identity, url, signal, use).catch(failed(EXIT.incomplete));
-}
-
-async function requireAcceptance(environment: NodeJS.ProcessEnv): Promise<void> {
-  const database = await tokens();
+/** Makes errors of the database's variables and of the database errors of the command. */
+async function failing<T>(exitCode: number, work: () => T | Promise<T>): Promise<T> {
   try {
-    database.requireAcceptance(environment);
+    return await work();
   } catch (error) {
-    failed(EXIT.usage)(error);
-  }
-}
-
-function failed(exitCode: number): (error: unknown) => never {
-  return (error) => {
     throw error instanceof StartupError ? new CommandError(exitCode, error.message) : error;
-  };
-}
-
-/** Somebody may have given the token instead of its id, so the message does not repeat the text. */
-function requireId(identity: Identity, isId: boolean): void {
-  if (!isId) throw usageError(`the id of a token is ${idForm(identity)}`);
-}
-
-function idForm({ tokenPrefix }: Identity): string {
-  return `the 12 characters after ${tokenPrefix}_`;
+  }
 }
 
 function unknown(id: string): CommandError {

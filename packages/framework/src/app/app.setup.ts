@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { DynamicModule, Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -27,21 +27,7 @@ import { IdempotencyModule } from '../resources/idempotency/idempotency.module.j
 
 /** Provides what the process created before the application. */
 @Module({})
-class ProcessModule {
-  static forRoot(
-    app: Type,
-    config: ServiceConfig,
-    observability: Observability,
-    databaseLimits: DatabaseLimits,
-  ): DynamicModule {
-    const providers = [
-      { provide: GIVEN_CONFIG, useValue: config },
-      { provide: GIVEN_OBSERVABILITY, useValue: observability },
-      { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
-    ];
-    return { module: ProcessModule, global: true, imports: [app], providers, exports: providers };
-  }
-}
+class ProcessModule {}
 
 /**
  * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
@@ -56,8 +42,13 @@ export async function createApp(
   limits: HttpLimits,
   databaseLimits: DatabaseLimits = DATABASE_LIMITS,
 ): Promise<NestExpressApplication> {
+  const providers = [
+    { provide: GIVEN_CONFIG, useValue: config },
+    { provide: GIVEN_OBSERVABILITY, useValue: observability },
+    { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
+  ];
   const created = await NestFactory.create<NestExpressApplication>(
-    ProcessModule.forRoot(app, config, observability, databaseLimits),
+    { module: ProcessModule, global: true, imports: [app], providers, exports: providers },
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );

@@ -4,7 +4,6 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Metrics } from '../observability/metrics.js';
 import { Authenticator } from './authenticator.js';
-import { hasScope } from './principal.js';
 import type { Principal, Scope } from './principal.js';
 import { rateLimitFields } from './rate-limited.error.js';
 import { RateLimits } from './rate-limits.js';
@@ -91,6 +90,6 @@ export class AuthGuard implements CanActivate {
   }
 }
 
-function requireScope(principal: Principal, scope: Scope): void {
-  if (!hasScope(principal, scope)) throw new InsufficientScopeError(scope);
+function requireScope({ scopes }: Principal, scope: Scope): void {
+  if (scopes !== 'all' && !scopes.has(scope)) throw new InsufficientScopeError(scope);
 }

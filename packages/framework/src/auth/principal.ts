@@ -10,7 +10,3 @@ export interface Principal {
   readonly name?: string | undefined;
   readonly scopes: 'all' | ReadonlySet<string>;
 }
-
-export function hasScope({ scopes }: Principal, scope: Scope): boolean {
-  return scopes === 'all' || scopes.has(scope);
-}

@@ -6,44 +6,29 @@ import { StartupError } from '../errors/startup.error.js';
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Adds the variables of `.env` that the environment does not set.
+ * Adds the variables of `.env` that the environment does not set. Drops byte order marks, which would be part of names, also in
+ * the middle of joined files.
  *
- * @throws StartupError if the file exists and cannot be read: a service without its variables would use another
- *   database
+ * @throws StartupError if the file exists and cannot be read, or a name has another invisible character: a service without its
+ *   variables would use another database
  */
 export function withEnvFile(environment: Readonly<NodeJS.ProcessEnv>): NodeJS.ProcessEnv {
-  let bytes: Buffer;
+  let text: string;
   try {
-    bytes = readFileSync('.env');
+    text = utf8.decode(readFileSync('.env'));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { ...environment };
-    throw new StartupError(`.env cannot be read: ${code}`, { cause: error });
+    const sentence = syscall === undefined ? 'must be in UTF-8' : `cannot be read: ${code}`;
+    throw new StartupError(`.env ${sentence}`, { cause: error });
   }
-  return { ...variablesOf(textOf(bytes)), ...environment };
-}
-
-/**
- * Drops byte order marks, which would be part of names, also in the middle of joined files.
- *
- * @throws StartupError for another invisible character in a name: the variable would not count
- */
-function variablesOf(text: string): NodeJS.ProcessEnv {
+  // UTF-16 without a mark is valid UTF-8, in which every other character is NUL.
+  if (text.includes('\0')) throw new StartupError('.env must be in UTF-8');
   const variables = Object.entries(parseEnv(text)).map(
     ([name, value]) => [name.replaceAll('\uFEFF', ''), value] as const,
   );
   if (variables.some(([name]) => /[^\x21-\x7E]/.test(name))) {
     throw new StartupError('.env: the name of a variable has a character other than visible ASCII');
   }
-  return Object.fromEntries(variables);
-}
-
-function textOf(bytes: Buffer): string {
-  try {
-    // UTF-16 without a mark is valid UTF-8, in which every other character is NUL.
-    if (!bytes.includes(0)) return utf8.decode(bytes);
-  } catch {
-    // Below.
-  }
-  throw new StartupError('.env must be in UTF-8');
+  return { ...Object.fromEntries(variables), ...environment };
 }

@@ -34,7 +34,7 @@ import {
 } from './dto/sample-item.dto.js';
 import { SAMPLE_ITEM_ERRORS } from './sample-items.errors.js';
 import { SAMPLE_ITEM_EXAMPLES } from './sample-items.examples.js';
-import { SampleItemsRepository } from './sample-items.repository.js';
+import { SampleItemsService } from './sample-items.service.js';
 
 @ApiResource({
   one: 'a sample item',
@@ -45,7 +45,7 @@ import { SampleItemsRepository } from './sample-items.repository.js';
 })
 @Controller('sample-items')
 export class SampleItemsController {
-  constructor(private readonly sampleItems: SampleItemsRepository) {}
+  constructor(private readonly sampleItems: SampleItemsService) {}
 
   @Post()
   @RequireScope('sample-items:write')
@@ -69,7 +69,7 @@ export class SampleItemsController {
     @Query() query: ExportSampleItemsDto,
     @RequestSignal() signal: AbortSignal,
   ): StreamableFile {
-    return new LinesFile(this.sampleItems.export(query, signal), false);
+    return new LinesFile(this.sampleItems.export(query, signal));
   }
 
   @Get(':id')

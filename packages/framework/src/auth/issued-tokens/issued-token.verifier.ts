@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import type { Principal } from '../principal.js';
 import { CredentialsError } from '../credentials.error.js';
 import type { TokenVerifier } from '../token-verifier.js';
-import { isExpired, matchingSecret } from './known-token.js';
+import { matchingSecret } from './known-token.js';
 import type { LastUses } from './last-uses.js';
 import type { TokenFormat } from './token-format.js';
 import type { TokenRegister } from './token-register.js';
@@ -50,7 +50,8 @@ export class IssuedTokenVerifier implements TokenVerifier {
     if (known === undefined || secret === undefined) return undefined;
     if (known.isRevoked) throw new CredentialsError('revoked');
     const now = Date.now();
-    if (isExpired(secret, now)) throw new CredentialsError('expired', ERRORS.tokenExpired);
+    // Also if the expiry is not a number.
+    if (!(now < secret.expires)) throw new CredentialsError('expired', ERRORS.tokenExpired);
     // Revoked and expired tokens stay so. Only an accepted one may have been revoked since the last read.
     this.register.requireFresh();
     this.lastUses.note(known.principal.id, now);

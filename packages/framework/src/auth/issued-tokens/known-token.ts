@@ -56,11 +56,6 @@ function knownSecret(hash: Buffer | null, expires: string): readonly KnownSecret
   return [{ digest, expires: Number(expires) * 1_000 }];
 }
 
-/** A secret whose expiry is not a number is not valid. */
-export function isExpired({ expires }: KnownSecret, now: number): boolean {
-  return !(now < expires);
-}
-
 /** Compares in constant time. */
 export function matchingSecret({ secrets }: KnownToken, digest: Buffer): KnownSecret | undefined {
   return secrets.find((secret) => timingSafeEqual(secret.digest, digest));

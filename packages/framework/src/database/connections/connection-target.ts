@@ -51,9 +51,9 @@ export class ConnectionTarget {
   }
 
   /**
-   * Looks for the primary. New connections will lead there.
+   * New connections will lead to the primary.
    *
-   * @returns whether the primary is another server than before
+   * @returns whether it is another server than before
    * @throws NoPrimaryError, or the error of the only host
    */
   async findPrimary(signal: AbortSignal): Promise<boolean> {

@@ -12,8 +12,8 @@ import { settings } from './migration-lock.js';
 const CONTENTION = new Set(['55P03', '40P01']);
 
 /**
- * Also for migrations outside of a transaction. The session of a pooler has other users, so it stays as it is:
- * PostgreSQL sends its process id at the start of a session, a pooler sends a different number.
+ * For migrations outside of a transaction. The session of a pooler, which sends another number than its process id, has
+ * other users and stays as it is.
  */
 export async function setUp(client: Client, path: string): Promise<void> {
   const { processID } = client as unknown as { readonly processID: number | null };

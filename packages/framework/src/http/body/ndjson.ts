@@ -34,11 +34,21 @@ export function toLine(value: object): string {
 
 /** Lines that are sent as fast as the client reads them. */
 export class LinesFile extends StreamableFile {
-  /** @param endsInError whether an error after the first line becomes the last line. Otherwise, the connection breaks */
+  /** Whether an error after the first line becomes the last line. Otherwise, the connection breaks. */
+  readonly endsInError: boolean;
+
+  /**
+   * @example
+   * return new LinesFile(this.gardens.import(lines, signal), { endsInError: true });
+   */
+  constructor(lines: AsyncIterable<string>, options?: { readonly endsInError: boolean });
+  /** @deprecated write `{ endsInError: true }`, or leave `false` out */
+  constructor(lines: AsyncIterable<string>, endsInError: boolean);
   constructor(
     lines: AsyncIterable<string>,
-    readonly endsInError: boolean,
+    options: boolean | { readonly endsInError: boolean } = false,
   ) {
     super(Readable.from(lines, { objectMode: false }), { type: NDJSON });
+    this.endsInError = typeof options === 'boolean' ? options : options.endsInError;
   }
 }

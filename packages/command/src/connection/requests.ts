@@ -1,41 +1,64 @@
-import { backoff, repeat } from '@resource-service/client/runtime';
+import {
+  backoff,
+  Connection as Client,
+  LONGEST_WAIT,
+  repeat,
+  ServiceError,
+} from '@resource-service/client/runtime';
+import type { Call } from '@resource-service/client/runtime';
 import {
   CommandError,
   ContactError,
   EXIT,
+  reasonOf,
   TemporaryFailure,
+  textOf,
   Unreachable,
 } from '../command-error.js';
 import type { Connection } from './connection.js';
-import type { Limits } from './limits.js';
-import { inSeconds } from '../seconds.js';
+import { HttpClient } from './http.js';
+import { inSeconds } from './limits.js';
+
+export const NDJSON = 'application/x-ndjson';
 
 const ANNOUNCEMENT_INTERVAL = 10_000;
 
-/** Repeats what fails temporarily, until nothing has succeeded for a while. */
-export class Retries {
+/** Sends requests, and repeats what fails temporarily until nothing has succeeded for a while. */
+export class Requests {
   /** How many requests were sent again that had a connection before, so that the service may have seen them. */
   repeats = 0;
+  private readonly client: Client;
   private lastSuccess = -Infinity;
   private lastAnnouncement = -Infinity;
 
-  /**
-   * @param command its name
-   * @param announce is called with a failure, at most every 10 seconds
-   */
+  /** @param announce is called with a failure, at most every 10 seconds */
   constructor(
-    private readonly command: string,
+    private readonly connection: Connection,
     private readonly signal: AbortSignal,
     private readonly announce: (message: string) => void,
-    private readonly limits: Limits,
-  ) {}
-
-  static of(
-    { service, limits }: Connection,
-    signal: AbortSignal,
-    announce: (message: string) => void,
   ) {
-    return new Retries(service.identity.name, signal, announce, limits);
+    const http = new HttpClient(connection, signal);
+    this.client = new Client({
+      url: connection.baseUrl,
+      token: connection.token,
+      fetch: (request) => http.fetch(request),
+      // `run` repeats, and `HttpClient` has a timeout of its own.
+      retries: 0,
+      timeout: LONGEST_WAIT,
+    });
+  }
+
+  /** Sends a request, and reads the response of status 200, until both succeed. */
+  send<T>(call: Omit<Call, 'signal'>, read: (response: Response) => Promise<T>): Promise<T> {
+    return this.run(() => this.once(call, read));
+  }
+
+  once<T>(call: Omit<Call, 'signal'>, read: (response: Response) => Promise<T>): Promise<T> {
+    return this.client.send({ ...call, signal: this.signal, isStream: true }, read);
+  }
+
+  lines(response: Response): AsyncIterable<readonly string[]> {
+    return this.client.lines(response, this.signal);
   }
 
   /**
@@ -50,11 +73,8 @@ export class Retries {
       this.lastSuccess = performance.now();
       return result;
     };
-    return repeat(
-      succeed,
-      (error, failures) => this.delayAfter(error, failures, start),
-      this.signal,
-    );
+    const wait = (error: unknown, failures: number) => this.delayAfter(error, failures, start);
+    return repeat(succeed, wait, this.signal);
   }
 
   /** Reads a response whose reading begins again, where it ended, when it fails. */
@@ -78,20 +98,22 @@ export class Retries {
 
   private delayAfter(error: unknown, failures: number, start: number): number {
     this.signal.throwIfAborted();
-    if (!(error instanceof TemporaryFailure)) throw error;
-    const { firstPause, longestPause } = this.limits;
-    const wait = Math.max(error.retryAfter, backoff(failures, firstPause, longestPause));
-    this.check(error, Math.max(start, this.lastSuccess), wait);
-    this.announceFailure(error, wait);
-    if (!(error instanceof Unreachable)) this.repeats += 1;
+    const failure = temporaryOf(error);
+    if (failure === undefined) throw error;
+    const { firstPause, longestPause } = this.connection.limits;
+    const wait = Math.max(failure.retryAfter, backoff(failures, firstPause, longestPause));
+    this.check(failure, Math.max(start, this.lastSuccess), wait);
+    this.announceFailure(failure, wait);
+    if (!(failure instanceof Unreachable)) this.repeats += 1;
     return wait;
   }
 
   /** @throws CommandError if nothing will have succeeded for too long after the wait */
   private check(failure: TemporaryFailure, since: number, wait: number): void {
     const { message, retryAfter } = failure;
+    const { firstContact, patience: usual } = this.connection.limits;
     const isFirstContact = failure instanceof Unreachable && failure.isFirstContact;
-    const patience = isFirstContact ? this.limits.firstContact : this.limits.patience;
+    const patience = isFirstContact ? firstContact : usual;
     const passed = performance.now() - since;
     if (passed + wait <= patience) return;
     const gaveUp = `gave up after ${inSeconds(passed)}`;
@@ -113,6 +135,19 @@ export class Retries {
     if (now - this.lastAnnouncement < ANNOUNCEMENT_INTERVAL) return;
     this.lastAnnouncement = now;
     const when = wait < 1_000 ? '' : ` in ${inSeconds(wait)}`;
-    this.announce(`${this.command}: ${message}; trying again${when}`);
+    this.announce(`${this.connection.service.identity.name}: ${message}; trying again${when}`);
   }
+}
+
+function temporaryOf(error: unknown): TemporaryFailure | undefined {
+  if (error instanceof TemporaryFailure) return error;
+  if (error instanceof ServiceError) {
+    const { status, retryAfter = 0 } = error;
+    return status === 408 || status === 429 || status >= 500
+      ? new TemporaryFailure(textOf(reasonOf(error)), retryAfter * 1_000)
+      : undefined;
+  }
+  // What node:http says of a response that was cut off.
+  const isCut = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+  return isCut ? new TemporaryFailure('the connection broke') : undefined;
 }
