@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import type { Statement } from '../../database/statements.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 import type { RowParameters } from '../properties/entity-columns.js';
 
 /** The rows of a statement, each with parameters of its own. */

@@ -7,7 +7,7 @@ import { prepared } from '../../database/statements.js';
 import type { Statement } from '../../database/statements.js';
 import type { RecordStatements } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 import { findLocked } from '../locks/find-locked.js';

@@ -5,7 +5,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { describeFailure } from '../../observability/describe-failure.js';
 import { RepeatedFailures } from '../../observability/repeated-failures.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 
 /** Each attempt advances the sequence by one at least. */
 const MAX_ATTEMPTS = 100;

@@ -2,7 +2,7 @@ import { Batcher } from '../../database/batcher.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared, uncounted } from '../../database/statements.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Key, Keyed } from '../properties/key-type.js';
 

@@ -8,7 +8,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import { Page } from '../../http/answers/page.js';
 import type { PageParameters, Total } from '../../http/answers/page.js';
 import { rowToJson } from '../properties/entity-columns.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 import type { Key, KeyType } from '../properties/key-type.js';
 import { usedFilters } from './page-query.js';
 import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';

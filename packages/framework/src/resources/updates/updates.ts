@@ -8,7 +8,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { Precondition } from '../../http/answers/entity-tag.js';
 import { withRowErrors } from '../properties/constraints.js';
-import type { Shared } from '../shared.js';
+import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
