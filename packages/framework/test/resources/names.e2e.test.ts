@@ -10,7 +10,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Line } from '../../src/http/body/body-lines.js';
-import type { PageParameters } from '../../src/http/answers/page.js';
+import type { PageParameters } from '../../src/http/responses/page.js';
 import {
   DtoOf,
   GeneratedIdRepository,

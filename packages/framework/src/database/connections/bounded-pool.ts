@@ -7,7 +7,7 @@ import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
 import {
@@ -77,7 +77,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     probe: (signal) => this.probe(signal),
     opened: (reason) => {
       const { logger } = this.observability;
-      logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
+      logger.error({ reason: describeError(reason) }, 'the database is unavailable');
       // Otherwise each dead connection would cost a request that waits for it.
       for (const client of this.clients) client.abandon();
     },

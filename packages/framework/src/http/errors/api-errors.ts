@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { statusOf } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ErrorDto } from './error.dto.js';
-import { headersOf } from './to-answer.js';
+import { headersOf } from './to-error-response.js';
 
 /** Where `@ApiResponse()` keeps its options (not exported). */
 export const RESPONSES = 'swagger/apiResponse';

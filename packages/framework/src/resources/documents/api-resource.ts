@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { MetadataScanner } from '@nestjs/core';
-import { requestPrecondition } from '../../http/answers/entity-tag.js';
+import { requestPrecondition } from '../../http/responses/entity-tag.js';
 import { RESPONSES } from '../../http/errors/api-errors.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';

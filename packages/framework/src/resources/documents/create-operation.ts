@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
-import { ApiRepeatable } from '../../http/answers/repeatable.js';
+import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { idempotencyErrors } from '../idempotency/idempotency-errors.js';
 import { ApiIdempotencyKey } from '../idempotency/request-idempotency-key.decorator.js';

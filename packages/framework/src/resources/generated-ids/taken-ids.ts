@@ -2,8 +2,8 @@ import type { EntityManager } from 'typeorm';
 import type { Statement } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { describeError } from '../../observability/describe-error.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Shared } from '../locks/shared.js';
 
@@ -35,7 +35,7 @@ function advancing({ table, key }: EntityColumns): string {
  */
 export class TakenIds {
   private advance: Promise<unknown> | undefined;
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(private readonly options: Pick<Shared, 'columns' | 'statements' | 'logger'>) {}
 
@@ -87,7 +87,7 @@ export class TakenIds {
   private report(table: string, error?: unknown): void {
     const repeated = this.repeated.note(error, table);
     if (repeated === undefined) return;
-    const reason = error === undefined ? undefined : describeFailure(error);
+    const reason = error === undefined ? undefined : describeError(error);
     const context = { table, reason, ...(repeated > 0 && { repeated }) };
     const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/creating.md`;
     this.options.logger.warn(context, hint);

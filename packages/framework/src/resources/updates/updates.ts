@@ -6,7 +6,7 @@ import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { Precondition } from '../../http/answers/entity-tag.js';
+import type { Precondition } from '../../http/responses/entity-tag.js';
 import { withRowErrors } from '../properties/constraints.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
