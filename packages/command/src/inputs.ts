@@ -26,11 +26,8 @@ export interface Source {
 }
 
 /**
- * Checks that a file can be read, and how it begins. Of what can be read only once, such as a pipe, the beginning is
- * checked later.
- *
- * @returns its size
- * @throws CommandError
+ * Checks that a file can be read, and how it begins, and returns its size. Of what can be read only once, such as a pipe, the
+ * beginning is checked later.
  */
 export async function checkSource(source: Source): Promise<number> {
   const { file } = source;

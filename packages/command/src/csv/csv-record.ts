@@ -9,10 +9,7 @@ export function csvHeader(columns: readonly Column[]): string {
   return `${columns.map(({ name }) => name).join()}\r\n`;
 }
 
-/**
- * @param record from `parseExactJson`
- * @param convertText makes what to write of a text
- */
+/** @param record from `parseExactJson` */
 export function csvRecord(
   columns: readonly Column[],
   record: Readonly<Record<string, unknown>>,
