@@ -10,7 +10,7 @@ export const LAYERS = [
   'json',
   'database',
   'auth',
-  'http/answers',
+  'http/responses',
   'http/errors',
   'http/body',
   'http/server',
@@ -140,10 +140,13 @@ export default {
       to: { path: PROJECT, pathNot: '^packages/local/src/' },
     },
     {
-      name: 'changes knows what the framework has for extensions',
+      name: 'changes knows what the framework has for services and extensions',
       severity: 'error',
       from: { path: '^packages/changes/src/' },
-      to: { path: PROJECT, pathNot: ['^packages/changes/src/', `^${FRAMEWORK}/extension\\.ts$`] },
+      to: {
+        path: PROJECT,
+        pathNot: ['^packages/changes/src/', `^${FRAMEWORK}/(index|extension)\\.ts$`],
+      },
     },
     {
       name: 'a service imports what packages have for services',

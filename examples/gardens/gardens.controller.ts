@@ -81,13 +81,13 @@ export class GardensController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): StreamableFile {
-    return new LinesFile(this.gardens.import(lines, signal), true);
+    return new LinesFile(this.gardens.import(lines, signal), { endsInError: true });
   }
 
   @Get('export')
   @RequireScope('gardens:read')
   export(@Query() query: ExportGardensDto, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.gardens.export(query, signal), false);
+    return new LinesFile(this.gardens.export(query, signal));
   }
 
   @Get(':id')

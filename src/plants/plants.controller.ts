@@ -72,13 +72,13 @@ export class PlantsController {
     @RequestSignal() signal: AbortSignal,
     @RequestOrigin() origin: Origin,
   ): StreamableFile {
-    return new LinesFile(this.plants.import(lines, signal, origin), true);
+    return new LinesFile(this.plants.import(lines, signal, origin), { endsInError: true });
   }
 
   @Get('export')
   @RequireScope('plants:read')
   export(@Query() query: ExportPlantsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.plants.export(query, signal), false);
+    return new LinesFile(this.plants.export(query, signal));
   }
 
   @Get(':id')

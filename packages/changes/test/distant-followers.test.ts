@@ -1,7 +1,9 @@
 import { pino } from 'pino';
 import { expect, it, vi } from 'vitest';
-import { ERRORS, Semaphore } from '@resource-service/framework/extension';
-import type { EntityColumns, Principal, Statements } from '@resource-service/framework/extension';
+import { ERRORS } from '@resource-service/framework';
+import type { Principal, Statements } from '@resource-service/framework';
+import { Semaphore } from '@resource-service/framework/extension';
+import type { EntityColumns } from '@resource-service/framework/extension';
 import { ChangeReader } from '../src/feed/change-reader.js';
 import { Followers } from '../src/feed/followers.js';
 

@@ -1,32 +1,45 @@
 /*
- * The public interface for packages that extend the framework, such as `@resource-service/changes`. Services need only
- * `index.ts`.
+ * What packages that extend the framework use besides `index.ts`, such as `@resource-service/changes`.
  */
 
-export * from './index.js';
+/** The principal of a request, for code that runs only behind the guard. */
 export { requirePrincipal } from './auth/require-principal.js';
+/** What `@RequireScope()` takes. */
 export type { Scope } from './auth/principal.js';
-export type { Bulkheads } from './database/bulkheads.js';
-export { isOutage, stateOf } from './database/database-error.js';
+/** Whether the database cannot serve now, as opposed to a wrong statement. */
+export { isOutage } from './database/database-error.js';
+/** The SQLSTATE of an error of the pool or the driver. */
+export { stateOf } from './database/database-error.js';
+/** Removes old rows of a table each minute, in steps. */
+export { prune } from './database/prune.js';
+/** Limits how many tasks run at once. `bulkheads.share()` makes one for a part of the connections. */
 export { Semaphore } from './database/semaphore.js';
+/** Prepares a constant text, for `Statements`. */
 export { prepared } from './database/statements.js';
-export type { Statement } from './database/statements.js';
+/** Says what the table of an entity needs besides its columns: privileges, functions, a check. */
 export { setTableNeeds } from './database/table-needs.js';
 export type { TableNeeds } from './database/table-needs.js';
-export type { ErrorKind } from './errors/error-kind.js';
-export { EventStream } from './http/answers/event-stream.js';
-export { Page } from './http/answers/page.js';
-export type { PageParameters } from './http/answers/page.js';
-export { describeFailure } from './observability/describe-failure.js';
-export type { Metrics } from './observability/metrics.js';
+/** A response that lasts: `text/event-stream`. */
+export { EventStream } from './http/responses/event-stream.js';
+/** A page of a list, and the parameters that ask for the next one. */
+export { Page } from './http/responses/page.js';
+export type { PageParameters } from './http/responses/page.js';
+/** An error in one line for the log, without values of users. */
+export { describeError } from './observability/describe-error.js';
+/** @deprecated Use `describeError`. */
+export { describeError as describeFailure } from './observability/describe-error.js';
+/** The declared columns of an entity whose properties are in its DTO. */
 export { memberColumnsOf } from './resources/properties/dto-of.js';
-export type { EntityColumn } from './resources/properties/entity-column.js';
+/** The columns of an entity as SQL and as JSON, for tables that are no resource of their own. */
 export { EntityColumns, rowToJson } from './resources/properties/entity-columns.js';
+export type { EntityColumn } from './resources/properties/entity-column.js';
+/** Reads an id or a position from text; `undefined` if it is none. */
 export { parseInt64 } from './resources/properties/int64.js';
+/** What identifies a row, and an entity with it. */
 export type { Key, Keyed } from './resources/properties/key-type.js';
-export type { PageQuery, UsedFilter } from './resources/reads/page-query.js';
+/** The statements for pages of a table, in the order of its key. */
 export { PageStatements } from './resources/reads/page-statement.js';
-export { prune } from './database/prune.js';
-export type { PruneOptions } from './database/prune.js';
+export type { UsedFilter } from './resources/reads/page-query.js';
 export { BY_ID } from './resources/reads/sort.js';
+/** How a UUID is documented, like `INT64_SCHEMA`. */
 export { UUID_SCHEMA } from './resources/properties/uuid.js';

@@ -54,7 +54,7 @@ export class ToolsController {
   @Get('export')
   @RequireScope('tools:read')
   export(@Query() query: ExportToolsDto, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.tools.export(query, signal), false);
+    return new LinesFile(this.tools.export(query, signal));
   }
 
   @Get(':id')

@@ -1,4 +1,4 @@
-import { ERRORS, ServiceException } from '@resource-service/framework/extension';
+import { ERRORS, ServiceException } from '@resource-service/framework';
 import { ChangePages } from './change-pages.js';
 import type { ChangePagesOptions, ChangeQuery } from './change-pages.js';
 import { FeedStates } from './feed-state.js';

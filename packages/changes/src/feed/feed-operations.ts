@@ -7,7 +7,7 @@ import {
   ApiOperation,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { ApiErrors, ERRORS, INT64_SCHEMA } from '@resource-service/framework/extension';
+import { ApiErrors, ERRORS, INT64_SCHEMA } from '@resource-service/framework';
 import { LatestPositionDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
 

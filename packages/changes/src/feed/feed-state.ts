@@ -1,6 +1,7 @@
 import { escapeIdentifier } from 'pg';
 import { prepared } from '@resource-service/framework/extension';
-import type { EntityColumns, Semaphore, Statements } from '@resource-service/framework/extension';
+import type { Statements } from '@resource-service/framework';
+import type { EntityColumns, Semaphore } from '@resource-service/framework/extension';
 
 /** Where a reader can be. */
 export interface FeedState {

@@ -5,9 +5,9 @@ import {
   EnabledWhen,
   NoParametersDto,
   RequestSignal,
-  requirePrincipal,
   RequireScope,
-} from '@resource-service/framework/extension';
+} from '@resource-service/framework';
+import { requirePrincipal } from '@resource-service/framework/extension';
 import type {
   EventStream,
   Key,

@@ -6,9 +6,9 @@ import {
   Int64Parameter,
   Limit,
   NoOtherParameters,
-  UUID_SCHEMA,
   UuidParameter,
-} from '@resource-service/framework/extension';
+} from '@resource-service/framework';
+import { UUID_SCHEMA } from '@resource-service/framework/extension';
 import type { PageParameters } from '@resource-service/framework/extension';
 
 /** What the documentation of a feed needs to know of its resource. */

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ERRORS, ServiceException } from '@resource-service/framework/extension';
-import type { Key, Principal, Semaphore } from '@resource-service/framework/extension';
+import { ERRORS, ServiceException } from '@resource-service/framework';
+import type { Principal } from '@resource-service/framework';
+import type { Key, Semaphore } from '@resource-service/framework/extension';
 import type { ChangeQuery } from './change-pages.js';
 import type { ChangeReader, Start } from './change-reader.js';
 import { Tail, toEvent } from './tail.js';

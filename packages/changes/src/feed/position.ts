@@ -1,10 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  ERRORS,
-  int64ParameterRule,
-  parseInt64,
-  ServiceException,
-} from '@resource-service/framework/extension';
+import { ERRORS, int64ParameterRule, ServiceException } from '@resource-service/framework';
+import { parseInt64 } from '@resource-service/framework/extension';
 
 /** A position has the bits of an incarnation, and so many that count (docs/decisions/order-of-changes.md). */
 const COUNTING = 16n;

@@ -1,12 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
-import {
-  memberColumnsOf,
-  setTableNeeds,
-  TIMESTAMP_COLUMN,
-} from '@resource-service/framework/extension';
-import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extension';
+import { TIMESTAMP_COLUMN } from '@resource-service/framework';
+import { memberColumnsOf, setTableNeeds } from '@resource-service/framework/extension';
+import type { ChangedRows } from '@resource-service/framework';
+import type { Key, Keyed } from '@resource-service/framework/extension';
 
 import { recordNeeds } from './record-needs.js';
 

@@ -1,5 +1,5 @@
 import { escapeIdentifier } from 'pg';
-import { Statements } from '@resource-service/framework/extension';
+import { Statements } from '@resource-service/framework';
 import type { TableNeeds } from '@resource-service/framework/extension';
 import { warnOfOldFunctions } from './obstacles.js';
 

@@ -1,22 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeIdentifier } from 'pg';
-import {
-  describeFailure,
-  ERRORS,
-  isOutage,
-  prune,
-  ServiceException,
-  StartupError,
-} from '@resource-service/framework/extension';
-import type {
-  ChangeRecorder,
-  EntityColumns,
-  RecordedResource,
-} from '@resource-service/framework/extension';
+import { ERRORS, ServiceException, StartupError } from '@resource-service/framework';
+import { describeError, isOutage, prune } from '@resource-service/framework/extension';
+import type { ChangeRecorder, RecordedResource } from '@resource-service/framework';
+import type { EntityColumns } from '@resource-service/framework/extension';
+import { changesOfService } from '../changes-of-service.js';
 import { ChangeReader } from '../feed/change-reader.js';
 import { Feed } from '../feed/feed.js';
 import { Followers } from '../feed/followers.js';
-import { sharedBy } from '../shared.js';
 import { ChangeStatements } from './change-statements.js';
 import { findObstacles, warnOfOldFunctions } from './obstacles.js';
 
@@ -40,7 +31,7 @@ export class Recorder implements ChangeRecorder<Feed> {
     member: string,
   ) {
     const { dto, columns, statements, bulkheads, shutdown, logger } = resource;
-    const shared = sharedBy(resource);
+    const ofService = changesOfService(resource);
     const reader = new ChangeReader({
       member,
       dto,
@@ -50,9 +41,9 @@ export class Recorder implements ChangeRecorder<Feed> {
       slots: bulkheads.lists,
       isRecorded: () => this.isRecorded,
     });
-    const { followerSlots: slots, followerReads: reads } = shared;
+    const { followerSlots: slots, followerReads: reads } = ofService;
     const followers = new Followers({ reader, slots, reads, shutdown, logger });
-    if (this.isWanted !== false) shared.observe(resource, followers);
+    if (this.isWanted !== false) ofService.observe(resource, followers);
     this.changes = new Feed(reader, followers, bulkheads.lists);
   }
 
@@ -92,7 +83,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       this.isPending = false;
     } catch (error) {
       if (error instanceof StartupError || !isOutage(error)) throw error;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
       this.isPending = true;
     }
@@ -106,7 +97,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       this.prune(signal);
     } catch (error) {
       if (signal.aborted) return;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       const { tableName } = this.records();
       this.resource.logger.error(
         { reason },
@@ -141,7 +132,7 @@ export class Recorder implements ChangeRecorder<Feed> {
     if (this.known === undefined) return;
     const { statements, logger, config } = this.resource;
     const { tableName: table } = this.records();
-    const { recordPruned } = sharedBy(this.resource);
+    const { recordPruned } = changesOfService(this.resource);
     const statement = {
       text: `SELECT ${escapeIdentifier(`prune_${table}`)}(now() - make_interval(secs => $1), $2)`,
       values: [config.changes.retention / 1_000],

@@ -2,13 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Statement, Statements } from './statements.js';
 import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 
 /** Between two rounds, and between two steps of a round, in milliseconds. */
 const INTERVALS = { round: 60_000, step: 100 } as const;
 
 const MAX_ROWS = 2_000;
+
+const REPORTED: ReadonlySet<ErrorKind> = new Set([
+  ERRORS.databaseUnavailable,
+  ERRORS.poolExhausted,
+]);
 
 interface Pruned {
   readonly table: string;
@@ -57,7 +63,7 @@ export async function pruneInSteps(
       lasting = undefined;
     } catch (error) {
       if (!signal.aborted && !isReported(error)) {
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         if (reason !== lasting) logger.error({ table, reason }, `old ${rows} cannot be removed`);
         lasting = reason;
       }
@@ -67,7 +73,7 @@ export async function pruneInSteps(
   }
 }
 
-/** The pool reports outages and overload, but not statements that PostgreSQL cancels because they take too long. */
+/** The pool reports outages and overload, but not statements that PostgreSQL ends, such as because of a lock. */
 function isReported(error: unknown): boolean {
-  return error instanceof ServiceException && error.kind !== ERRORS.databaseTooSlow;
+  return error instanceof ServiceException && REPORTED.has(error.kind);
 }

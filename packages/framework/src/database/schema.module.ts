@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import type { DatabaseSchema } from './data-source.js';
+import { noteChangesFunction } from './database-error.js';
 import { tableNeedsOf } from './table-needs.js';
 
 /** Injection token of the {@link DatabaseSchema} of all modules. */
@@ -26,6 +27,8 @@ function mergedSchema(modules: ModulesContainer): DatabaseSchema {
     ({ providers }) => (providers.get(PART)?.instance as DatabaseSchema | undefined) ?? [],
   );
   const entities = parts.flatMap((part) => part.entities);
+  const ofTables = entities.flatMap((entity) => tableNeedsOf(entity).functions ?? []);
+  for (const signature of ofTables) noteChangesFunction(signature);
   return {
     entities,
     migrations: parts.flatMap(({ migrations }) => migrations),
@@ -36,9 +39,6 @@ function mergedSchema(modules: ModulesContainer): DatabaseSchema {
       }),
       ...parts.flatMap(({ privileges = [] }) => [...privileges]),
     ]),
-    functions: [
-      ...parts.flatMap(({ functions = [] }) => functions),
-      ...entities.flatMap((entity) => tableNeedsOf(entity).functions ?? []),
-    ],
+    functions: [...parts.flatMap(({ functions = [] }) => functions), ...ofTables],
   };
 }

@@ -10,7 +10,7 @@ const NEEDS = Symbol('needs');
 export interface TableNeeds {
   /** Of the service's role. */
   readonly privileges?: readonly Privilege[];
-  /** Functions of SQL that the service calls, such as `move_tools()`. */
+  /** Functions of SQL that the service calls, such as `move_tools()`. An error in one concerns all rows of a statement. */
   readonly functions?: readonly string[];
   /** Logs a warning of what a comparison of entities and tables does not show. `migration:generate` calls it. */
   readonly check?: (dataSource: DataSource, logger: Logger) => Promise<void>;

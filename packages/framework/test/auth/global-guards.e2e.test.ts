@@ -13,15 +13,12 @@ import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { APP_GUARD, REQUEST } from '@nestjs/core';
 import { IsString } from 'class-validator';
 import type { Request } from 'express';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
-import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
-import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { runningService } from '../support/running-service.js';
 
 /* The global guards of a service, in whatever module they are. */
 
@@ -111,25 +108,14 @@ class AppModule {}
 
 const GUARDS = ['before', 'existing', 'factory', 'request-scoped', 'root', 'value'];
 
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await start(AppModule, database);
-});
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const service = runningService(AppModule);
 
 beforeEach(() => {
   seen = [];
 });
 
 async function send(method: string, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fetch(`http://127.0.0.1:${service.address.port}/notes`, {
+  const response = await fetch(`${service.url}/notes`, {
     method,
     headers: { 'Content-Type': 'application/json', ...headers },
     ...(method === 'POST' && { body: '{"text":"a"}' }),

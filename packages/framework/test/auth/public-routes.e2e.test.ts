@@ -27,16 +27,14 @@ import {
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
 import { ScopeCheck } from '../../src/auth/scopes/scope-check.js';
-import type { Service } from '../../src/app/service.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import { LOGGER } from '../../src/observability/logger.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';
 import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { runningService } from '../support/running-service.js';
 
 /* Routes without a token, for which there is nobody whose token could be looked at again. */
 
@@ -96,25 +94,14 @@ class OpenController {
 })
 class AppModule {}
 
-let database: TestDatabase;
-let service: Service;
-let url: string;
+const service = runningService(AppModule);
 /** What nothing has caught: outside of tests, it would have ended the process. */
 const uncaught: unknown[] = [];
 const note = (error: unknown): void => void uncaught.push(error);
 
-beforeAll(async () => {
-  process.on('uncaughtExceptionMonitor', note);
-  database = await createTestDatabase();
-  service = await start(AppModule, database);
-  url = `http://127.0.0.1:${service.address.port}/open`;
-});
+beforeAll(() => void process.on('uncaughtExceptionMonitor', note));
 
-afterAll(async () => {
-  process.off('uncaughtExceptionMonitor', note);
-  await service.stop();
-  await database.drop();
-});
+afterAll(() => void process.off('uncaughtExceptionMonitor', note));
 
 const CREDENTIALS = [undefined, `Bearer ${TOKEN}`, 'Bearer guessed', 'Basic abc'];
 
@@ -132,7 +119,7 @@ describe.concurrent('a public route, whatever credentials are sent,', () => {
   ])('may use a signal for longer than a token goes unverified: %s', async (path, text) => {
     const answers = await withEach(async (authorization) => {
       const headers = authorization === undefined ? {} : { Authorization: authorization };
-      const response = await fetch(`${url}/${path}`, { headers });
+      const response = await fetch(`${service.url}/open/${path}`, { headers });
       return [response.status, await response.text()];
     });
     expect(answers).toEqual(CREDENTIALS.map(() => [200, expect.stringContaining(text)]));
@@ -141,7 +128,7 @@ describe.concurrent('a public route, whatever credentials are sent,', () => {
 
   it('may read a body for as long', async () => {
     const answers = await withEach(async (authorization) => {
-      const socket = await RawSocket.open(service.address.port);
+      const socket = await RawSocket.open(service.port);
       try {
         const field = authorization === undefined ? '' : `Authorization: ${authorization}\r\n`;
         socket.send(

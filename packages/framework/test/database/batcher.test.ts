@@ -7,6 +7,7 @@ import {
   RejectedStatementError,
   RowLockedError,
   GroupLockedError,
+  noteChangesFunction,
 } from '../../src/database/database-error.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
@@ -167,6 +168,8 @@ describe('a group that fails', () => {
   const TRIGGER = `SQL statement "INSERT INTO log"\nPL/pgSQL function check_tool() line 3 at SQL statement`;
   const HISTORY = 'PL/pgSQL function public.begin_tool_changes() line 17 at RAISE';
   const PARAMETERS = `extended query with parameters: $1 = 'PL/pgSQL function'`;
+  noteChangesFunction('begin_tool_changes()');
+  noteChangesFunction('"begin_Tool changes"()');
   const RAISED = { routine: 'exec_stmt_raise' };
 
   it.each([
@@ -196,6 +199,28 @@ describe('a group that fails', () => {
       {
         code: '55000',
         where: 'PL/pgSQL-Funktion begin_tool_changes() Zeile 17 bei RAISE',
+        ...RAISED,
+      },
+      1,
+    ],
+    [
+      'has a trigger in the wrong state, with a name like that of records',
+      { code: '55000', where: 'PL/pgSQL function begin_rental() line 3 at RAISE', ...RAISED },
+      63,
+    ],
+    [
+      'lacks a privilege that a trigger needs, with a name like that of records',
+      {
+        code: '42501',
+        where: 'PL/pgSQL function x.rental_horizon() line 3 at SQL statement',
+      },
+      63,
+    ],
+    [
+      'has no positions left for records in capital letters',
+      {
+        code: '55000',
+        where: 'PL/pgSQL function "begin_Tool changes"() line 1 at RAISE',
         ...RAISED,
       },
       1,

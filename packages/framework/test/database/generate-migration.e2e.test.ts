@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../../src/database/connect.js';
@@ -261,6 +261,30 @@ describe('a generated migration of a changed property', () => {
     expect(await generated([Changed])).toBeUndefined();
     // It is still there.
     expect(reported).toEqual([expect.stringContaining('samples_name_idx')]);
+  });
+
+  it.each([
+    ['with its column', '', ['ALTER TABLE "samples" ALTER COLUMN "id" TYPE bigint']],
+    ['after its column', 'ALTER TABLE samples ALTER id TYPE bigint', []],
+  ])('changes the type of a sequence %s', async (_, before, ofColumn) => {
+    @Entity('samples')
+    class Numbered {
+      @PrimaryGeneratedColumn({ type: 'bigint', primaryKeyConstraintName: 'samples_pkey' })
+      readonly id!: string;
+    }
+    await database.query(
+      `CREATE TABLE samples (id serial, CONSTRAINT samples_pkey PRIMARY KEY (id)); ${before}`,
+    );
+    const source = await generated([Numbered]);
+    expect(upOf(source)).toEqual([...ofColumn, 'ALTER SEQUENCE samples_id_seq AS bigint']);
+    const down = statementsIn(source?.split('async down')[1] ?? '');
+    const sequence = () => database.query('SELECT data_type, max_value FROM pg_sequences');
+    const former = await sequence();
+    for (const statement of upOf(source)) await database.query(statement);
+    expect(await sequence()).toMatchObject([{ max_value: '9223372036854775807' }]);
+    expect(await generated([Numbered])).toBeUndefined();
+    for (const statement of down) await database.query(statement);
+    expect(await sequence()).toEqual(former);
   });
 
   it('refuses to drop and add a column that has an index made by hand', async () => {

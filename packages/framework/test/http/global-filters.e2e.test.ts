@@ -3,14 +3,11 @@ import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { IsString } from 'class-validator';
 import type { Response } from 'express';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule, RequireScope } from '../../src/index.js';
-import type { Service } from '../../src/app/service.js';
 import { IDENTITY } from '../support/identity.js';
-import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { runningService } from '../support/running-service.js';
 
 /* Filters of a service for errors of its own, as in Nest's documentation. */
 
@@ -74,26 +71,12 @@ class MeterModule {}
 })
 class AppModule {}
 
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await start(AppModule, database);
-});
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+const service = runningService(AppModule);
 
 async function send(method: string, path: string, body?: string, token = TOKEN) {
-  const response = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body }),
-  });
-  return { status: response.status, body: await response.json() };
+  const headers = { Authorization: `Bearer ${token}` };
+  const { status, text } = await service.send(method, path, body, headers);
+  return { status, body: JSON.parse(text) as unknown };
 }
 
 it.each([

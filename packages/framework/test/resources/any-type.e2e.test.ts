@@ -4,7 +4,6 @@ import {
   Get,
   HttpCode,
   Injectable,
-  Module,
   Param,
   Patch,
   Post,
@@ -12,20 +11,16 @@ import {
 } from '@nestjs/common';
 import type { OnApplicationBootstrap, OnModuleInit, Type } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { ApiProperty } from '@nestjs/swagger';
 import { Exclude } from 'class-transformer';
-import { getMetadataStorage, IsOptional } from 'class-validator';
+import { getMetadataStorage } from 'class-validator';
 import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
-import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
+import type { Precondition } from '../../src/http/responses/entity-tag.js';
+import { Representation } from '../../src/http/responses/representation.js';
+import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
-import { ResourceModule } from '../../src/resources/resource.module.js';
-import { FrameworkModule } from '../../src/app/framework.module.js';
 import { INT64_COLUMN, Int64Field, Int64Pipe } from '../../src/resources/properties/int64.js';
 import { ListParameters } from '../../src/resources/reads/page-parameters.js';
 import { isEqual } from '../../src/resources/reads/page-statement.js';
@@ -34,22 +29,9 @@ import type { Resource } from '../../src/resources/resource.js';
 import { Resources } from '../../src/resources/resources.js';
 import { TextField } from '../../src/resources/properties/text.js';
 import { TIMESTAMP_COLUMN, TimestampField } from '../../src/resources/properties/timestamp.js';
-import type { Service } from '../../src/app/service.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { TOKEN } from '../support/tokens.js';
-import { ENHANCERS } from '../support/enhancers.js';
 import { errorsOf } from '../support/errors.js';
-import { IDENTITY } from '../support/identity.js';
-import { start } from '../support/start.js';
-
-/** A member whose rules are of no interest here. */
-function Any(): PropertyDecorator {
-  return (target, name) => {
-    ApiProperty({ type: 'string' })(target, name);
-    IsOptional()(target, name);
-  };
-}
+import { appOf, migrationOf, runningService } from '../support/running-service.js';
+import { Any } from '../support/any.js';
 
 function toNumber(text: string | null): number | null {
   return text === null ? null : Number(text);
@@ -134,19 +116,11 @@ class ListSamplesDto extends ListParameters {
   readonly code?: string;
 }
 
-class CreateSamples1 implements MigrationInterface {
-  readonly name = 'CreateSamples1795461082530';
-
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
+const CREATE_SAMPLES = migrationOf(
+  `CREATE TABLE samples (id bigint PRIMARY KEY, "a ""strange"" name" text,
       large bigint CONSTRAINT samples_large_key UNIQUE, small smallint, flag boolean, time timestamptz(3), document jsonb, words text[], code char(5), amount numeric, secret text, lasting text UNIQUE,
-      "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`);
-  }
-
-  down(): Promise<void> {
-    return Promise.resolve();
-  }
-}
+      "createdAt" timestamptz(3) NOT NULL DEFAULT now(), CONSTRAINT samples_small_check CHECK (small <> 13))`,
+);
 
 const ERRORS = errorsOf({
   unlucky: { number: 40980, message: 'the number brings bad luck', remedy: 'Choose another one' },
@@ -233,15 +207,14 @@ class SamplesController {
   }
 }
 
-@Module({
-  imports: [ResourceModule.forFeature([Sample], { migrations: [CreateSamples1] })],
-  controllers: [SamplesController],
-  providers: [SamplesService],
-})
-class SamplesModule {}
+const service = runningService(
+  appOf([Sample], [CREATE_SAMPLES], {
+    controllers: [SamplesController],
+    providers: [SamplesService],
+  }),
+);
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule], providers: ENHANCERS })
-class AppModule {}
+beforeEach(() => service.database.empty());
 
 const FULL = {
   id: 1n,
@@ -269,21 +242,6 @@ const OTHERS = {
   code: 'abcdf',
   amount: 1e30,
 };
-
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await start(AppModule, database);
-});
-
-beforeEach(() => database.empty());
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
 
 it('hooks of a module find the tables of the migrations', () => {
   expect(found).toEqual([0, 0]);
@@ -428,11 +386,11 @@ describe('a resource with members of any type', () => {
 
   it('fails as it is declared for the foreign key of another table when it is removed', async () => {
     const key = 'CONSTRAINT samples_fkey REFERENCES samples';
-    await database.query(`CREATE TABLE lids (sample_id bigint ${key})`);
+    await service.database.query(`CREATE TABLE lids (sample_id bigint ${key})`);
     await samples.creates.create({ id: 1n });
-    await database.query('INSERT INTO lids VALUES (1)');
+    await service.database.query('INSERT INTO lids VALUES (1)');
     await expect(samples.updates.remove(1n)).rejects.toMatchObject({ kind: ERRORS.inUse });
-    await database.query('DROP TABLE lids');
+    await service.database.query('DROP TABLE lids');
   });
 });
 
@@ -445,17 +403,9 @@ describe('a moment and a small integer', () => {
   });
 
   async function send(method: string, path: string, body?: object, headers = {}) {
-    const response = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
-      method,
-      headers: {
-        Authorization: `Bearer ${TOKEN}`,
-        'Content-Type': 'application/json',
-        ...headers,
-      },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const json = (await response.json()) as Readonly<Record<string, unknown>>;
-    return { status: response.status, json, tag: response.headers.get('ETag') };
+    const { status, text, headers: fields } = await service.send(method, path, body, headers);
+    const json = JSON.parse(text) as Readonly<Record<string, unknown>>;
+    return { status, json, tag: fields.get('ETag') };
   }
 
   it.each(['UTC', 'America/St_Johns', 'Europe/Amsterdam'])(
@@ -483,7 +433,7 @@ describe('a moment and a small integer', () => {
         const { items } = await samples.pages.list({ limit: 1, after: BigInt(at) });
         expect(items).toEqual([JSON.stringify(json)]);
       }
-      const [{ utc }] = (await database.query(
+      const [{ utc }] = (await service.database.query(
         `SELECT string_agg((time AT TIME ZONE 'UTC')::text, ', ' ORDER BY id) AS utc FROM samples`,
       )) as [{ utc: string }];
       expect(utc.split(', ').slice(2, 4)).toEqual(['1900-01-01 00:00:00', '0001-01-01 00:00:00']);

@@ -41,6 +41,7 @@ import { start } from '../support/start.js';
 import { createTestDatabase, given } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
 import { TOKEN } from '../support/tokens.js';
+import { appOf } from '../support/running-service.js';
 import { schemaOf } from '../../src/app/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
@@ -349,7 +350,7 @@ class LoansController {
   @Get('export')
   @RequireScope('tools:read')
   export(@Query() query: UuidListParameters, @RequestSignal() signal: AbortSignal): StreamableFile {
-    return new LinesFile(this.loans.export(query, signal), false);
+    return new LinesFile(this.loans.export(query, signal));
   }
 
   @Get(':id')
@@ -1325,16 +1326,10 @@ describe('a repository', () => {
     readonly repository: Type;
     readonly why: string;
   }): Promise<void> {
-    @Module({
-      imports: [ResourceModule.forFeature([entity, Tool], { migrations: [] })],
-      providers: [repository],
-    })
-    class WrongModule {}
-    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), WrongModule], providers: ENHANCERS })
-    class WrongAppModule {}
+    const app = appOf([entity, Tool], [], { providers: [repository] });
     const other = await createTestDatabase();
     try {
-      await expect(start(WrongAppModule, other)).rejects.toThrow(why);
+      await expect(start(app, other)).rejects.toThrow(why);
     } finally {
       await other.drop();
     }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Injectable, Module } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { OnModuleInit, Type } from '@nestjs/common';
 import { ChangeOf, recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
@@ -8,17 +8,15 @@ import { createChanges } from '@resource-service/changes/migrations';
 import { escapeIdentifier } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Line } from '../../src/http/body/body-lines.js';
-import type { PageParameters } from '../../src/http/answers/page.js';
+import type { PageParameters } from '../../src/http/responses/page.js';
 import {
   DtoOf,
-  FrameworkModule,
   GeneratedIdRepository,
   INT64_COLUMN,
   Int64Field,
   isEqual,
-  ResourceModule,
   ResourceRepository,
   ServiceException,
   Sortable,
@@ -28,15 +26,11 @@ import {
 } from '../../src/index.js';
 import type { Origin } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
-import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
-import { ENHANCERS } from '../support/enhancers.js';
 import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
-import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
+import { appOf, runningService } from '../support/running-service.js';
 
 /** What the sources of the statements give a name to. */
 function namesInSql(): readonly string[] {
@@ -196,33 +190,9 @@ const TABLES: readonly (readonly [string, Options])[] = [
 ];
 for (const [table, options] of TABLES) declare(table, options);
 
-@Module({
-  imports: [
-    ResourceModule.forFeature(entities, {
-      migrations,
-    }),
-  ],
-  providers,
-})
-class SamplesModule {}
+const service = runningService(appOf(entities, migrations, { providers }), {}, PATIENT);
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), SamplesModule], providers: ENHANCERS })
-class AppModule {}
-
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await start(AppModule, database, {}, PATIENT);
-});
-
-beforeEach(() => database.empty());
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
+beforeEach(() => service.database.empty());
 
 async function* linesOf(rows: readonly object[]): AsyncGenerator<readonly Line[]> {
   yield rows.map((row, at) => {
@@ -316,7 +286,7 @@ describe.each(TABLES)(
       };
       for (const [at, name] of SORTED.entries()) await sorted(name, at % 2 === 1);
       const quoted = escapeIdentifier(table);
-      await database.query(`UPDATE ${quoted} SET "text" = repeat('a', 1500000)`);
+      await service.database.query(`UPDATE ${quoted} SET "text" = repeat('a', 1500000)`);
       await sorted('A b', false);
       await sorted('select', true);
     });
@@ -349,11 +319,13 @@ describe.each(TABLES)(
       await create([0, 1, 2]);
       const changes = `changes_${TABLES.findIndex(([name]) => name === table)}`;
       const before = new Date(Date.now() - 48 * 3_600_000);
-      await database.query(
+      await service.database.query(
         `UPDATE ${changes} SET time = $1 WHERE position < (SELECT max(position) FROM ${changes})`,
         [new Date(before.getTime() - 1)],
       );
-      const pruned = await database.query(`SELECT prune_${changes}($1, 2) AS pruned`, [before]);
+      const pruned = await service.database.query(`SELECT prune_${changes}($1, 2) AS pruned`, [
+        before,
+      ]);
       expect(pruned).toEqual([{ pruned: 2 }]);
       expect((await rows().changes.list({ limit: 10 })).items).toHaveLength(1);
     });
@@ -397,7 +369,7 @@ it('no table and no column has a name of the statements', async () => {
   Column('text', { name: 'rs__value' })(WithNamed.prototype, 'value');
   const dataSource: DataSource = dataSourceFor(
     { identity: IDENTITY, schema: { entities: [Named, WithNamed], migrations: [] } },
-    database.url,
+    service.database.url,
   );
   await dataSource.initialize();
   try {

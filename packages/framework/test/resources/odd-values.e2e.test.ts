@@ -4,26 +4,22 @@ import {
   Get,
   HttpCode,
   Injectable,
-  Module,
   Param,
   Patch,
   Post,
   Put,
   Query,
 } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { IsLatitude, IsNumber, IsOptional } from 'class-validator';
+import { IsLatitude, IsNumber } from 'class-validator';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RequestSignal } from '../../src/http/answers/request-signal.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RequestSignal } from '../../src/http/responses/request-signal.js';
+import type { Precondition } from '../../src/http/responses/entity-tag.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
   DtoOf,
-  FrameworkModule,
   INT64_COLUMN,
   Int64Field,
   Int64Pipe,
@@ -36,7 +32,6 @@ import {
   Representation,
   RequestPrecondition,
   RequireScope,
-  ResourceModule,
   ResourceRepository,
   ServiceException,
   Sortable,
@@ -47,27 +42,15 @@ import type { Page } from '../../src/index.js';
 import { stringifyExactJson } from '../../src/json/exact-json.js';
 import { JsonText } from '../../src/json/exact-json.js';
 import { parseStoredJson } from '../../src/json/stored-json.js';
-import type { Service } from '../../src/app/service.js';
-import { ENHANCERS } from '../support/enhancers.js';
 import { errorsOf } from '../support/errors.js';
-import { IDENTITY } from '../support/identity.js';
-import { start } from '../support/start.js';
-import { createTestDatabase } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { TOKEN } from '../support/tokens.js';
+import { PATIENT } from '../support/patience.js';
+import { appOf, migrationOf, runningService } from '../support/running-service.js';
+import { Any } from '../support/any.js';
 
 const ERRORS = errorsOf({
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
   missing: { number: 40480, message: 'there is no such note', remedy: 'Create it' },
 });
-
-/** A member whose rules are of no interest here. */
-function Any(): PropertyDecorator {
-  return (target, name) => {
-    ApiProperty({ type: 'string' })(target, name);
-    IsOptional()(target, name);
-  };
-}
 
 @Entity('notes')
 class Note {
@@ -165,19 +148,13 @@ class ListNotesDto extends ListOf(Note) {
   readonly title?: string;
 }
 
-class CreateNotes1795700000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`CREATE TABLE notes (id bigint PRIMARY KEY, document jsonb, moment timestamptz(3), local timestamp,
+const CREATE_NOTES = migrationOf(
+  `CREATE TABLE notes (id bigint PRIMARY KEY, document jsonb, moment timestamptz(3), local timestamp,
       milliseconds timestamptz, day date, days date[], moments timestamptz[], weight float8, latitude float8, weights real[], amount numeric,
-      lasts interval, price money, words text[], codes varchar[], code char(5), title varchar)`);
-    await queryRunner.query('CREATE INDEX ON notes (moment, id)');
-    await queryRunner.query('CREATE INDEX ON notes (day, id)');
-  }
-
-  down(): Promise<void> {
-    return Promise.resolve();
-  }
-}
+      lasts interval, price money, words text[], codes varchar[], code char(5), title varchar)`,
+  'CREATE INDEX ON notes (moment, id)',
+  'CREATE INDEX ON notes (day, id)',
+);
 
 @Injectable()
 class NotesRepository extends ResourceRepository<Note, ListNotesDto>(Note, {
@@ -206,7 +183,7 @@ class NotesController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
-    return new LinesFile(this.notes.import(lines, signal), true);
+    return new LinesFile(this.notes.import(lines, signal), { endsInError: true });
   }
 
   @Get()
@@ -218,7 +195,7 @@ class NotesController {
   @Get('export')
   @RequireScope('notes:read')
   export(@RequestSignal() signal: AbortSignal): LinesFile {
-    return new LinesFile(this.notes.export({}, signal), true);
+    return new LinesFile(this.notes.export({}, signal), { endsInError: true });
   }
 
   @Get(':id')
@@ -248,51 +225,23 @@ class NotesController {
   }
 }
 
-@Module({
-  imports: [ResourceModule.forFeature([Note], { migrations: [CreateNotes1795700000000] })],
-  controllers: [NotesController],
-  providers: [NotesRepository],
-})
-class NotesModule {}
+const service = runningService(
+  appOf([Note], [CREATE_NOTES], {
+    controllers: [NotesController],
+    providers: [NotesRepository],
+  }),
+  {},
+  PATIENT,
+);
+const { send } = service;
 
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), NotesModule], providers: ENHANCERS })
-class AppModule {}
-
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  service = await start(AppModule, database);
-});
-
-beforeEach(() => database.empty());
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
-
-async function send(method: string, path: string, body?: string, headers = {}) {
-  const type = path.endsWith('import') ? 'application/x-ndjson' : 'application/json';
-  const response = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': type, ...headers },
-    body: body ?? null,
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    text,
-    tag: response.headers.get('ETag') ?? '',
-    link: response.headers.get('Link'),
-  };
-}
+beforeEach(() => service.database.empty());
 
 const storedDocument = async (id: number): Promise<unknown> => {
-  const [row] = await database.query('SELECT document::text AS text FROM notes WHERE id = $1', [
-    id,
-  ]);
+  const [row] = await service.database.query(
+    'SELECT document::text AS text FROM notes WHERE id = $1',
+    [id],
+  );
   return row?.['text'];
 };
 
@@ -335,7 +284,7 @@ describe('numbers of JSON', () => {
       expect(found.text).toBe(text);
       expect((await send('GET', '/notes')).text).toContain(found.text);
       expect((await send('GET', '/notes/export')).text).toContain(`${found.text}\n`);
-      const headers = { 'If-Match': found.tag };
+      const headers = { 'If-Match': found.headers.get('ETag')! };
       const title = await send('PATCH', `/notes/${id}`, '{"title":"a"}', headers);
       expect(title).toMatchObject({
         status: 200,
@@ -521,8 +470,8 @@ describe('a value that JavaScript, or JSON, has none for', () => {
   it.each(VALUES)(
     'is its text in each response, and keeps no list from being read: %s %.40s',
     async (column, sql, json) => {
-      await database.query('INSERT INTO notes (id) VALUES (1), (3)');
-      await database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
+      await service.database.query('INSERT INTO notes (id) VALUES (1), (3)');
+      await service.database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
       const row = `{"id":2,"${column}":${json}}`;
       const found = await send('GET', '/notes/2');
       expect(found).toMatchObject({ status: 200, text: row });
@@ -542,7 +491,9 @@ describe('a value that JavaScript, or JSON, has none for', () => {
       const together = await Promise.all([1, 2, 3].map((id) => send('GET', `/notes/${id}`)));
       expect(together.map(({ status }) => status)).toEqual([200, 200, 200]);
       const changed = `{"id":2,"${column}":${json},"title":"a"}`;
-      const patched = await send('PATCH', '/notes/2', '{"title":"a"}', { 'If-Match': found.tag });
+      const patched = await send('PATCH', '/notes/2', '{"title":"a"}', {
+        'If-Match': found.headers.get('ETag')!,
+      });
       expect(patched).toMatchObject({ status: 200, text: changed });
       expect((await send('PATCH', '/notes/2', '{"title":"a"}')).text).toBe(changed);
     },
@@ -561,7 +512,7 @@ describe('a value that JavaScript, or JSON, has none for', () => {
   it.each(VALUES)(
     'is stored when it is sent back, or refused with its name: %s %.40s',
     async (column, sql, json) => {
-      await database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
+      await service.database.query(`INSERT INTO notes (id, ${column}) VALUES (2, $1)`, [sql]);
       const { text } = await send('GET', '/notes/2');
       const answers = [
         await send('PUT', '/notes/2', text),
@@ -610,14 +561,17 @@ describe('a value that JavaScript, or JSON, has none for', () => {
   it.each(['moment', 'day'])('is a place in the order of a list: %s', async (column) => {
     const values = ['-infinity', '0044-03-15 BC', '2026-01-02', '12026-01-02', 'infinity', null];
     for (const [id, value] of values.entries()) {
-      await database.query(`INSERT INTO notes (id, ${column}) VALUES ($1, $2)`, [id, value]);
+      await service.database.query(`INSERT INTO notes (id, ${column}) VALUES ($1, $2)`, [
+        id,
+        value,
+      ]);
     }
     const ids: number[] = [];
     let path: string | undefined = `/notes?limit=1&sort=${column}`;
     while (path !== undefined) {
-      const { text, link } = await send('GET', path);
+      const { text, headers } = await send('GET', path);
       ids.push(...(JSON.parse(text) as { id: number }[]).map(({ id }) => id));
-      path = /^<([^>]+)>/.exec(link ?? '')?.[1];
+      path = /^<([^>]+)>/.exec(headers.get('Link') ?? '')?.[1];
     }
     expect(ids).toEqual([0, 1, 2, 3, 4, 5]);
   });

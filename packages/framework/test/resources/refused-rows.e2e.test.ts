@@ -1,35 +1,28 @@
 import { randomBytes } from 'node:crypto';
-import { Body, Controller, HttpCode, Injectable, Module, Param, Patch, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Injectable, Param, Patch, Post } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RequestSignal } from '../../src/http/answers/request-signal.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
   DtoOf,
-  FrameworkModule,
   INT64_COLUMN,
   Int64Field,
   Int64Pipe,
   ListParameters,
   PatchOf,
   RequireScope,
-  ResourceModule,
   ResourceRepository,
   ServiceException,
   TextField,
   Transactions,
 } from '../../src/index.js';
-import type { Service } from '../../src/app/service.js';
-import { ENHANCERS } from '../support/enhancers.js';
 import { errorsOf } from '../support/errors.js';
-import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
-import { createTestDatabase, given } from '../support/test-database.js';
-import type { TestDatabase } from '../support/test-database.js';
-import { TOKEN } from '../support/tokens.js';
+import { given } from '../support/test-database.js';
+import { appOf, migrationOf, runningService, senderTo } from '../support/running-service.js';
 
 const ERRORS = errorsOf({
   codeTaken: { number: 40980, message: 'the code is taken', remedy: 'Choose another one' },
@@ -63,12 +56,11 @@ class Pet {
 class PetDto extends DtoOf(Pet) {}
 class PetPatchDto extends PatchOf(Pet) {}
 
-class CreatePets1795700000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`CREATE TABLE pets (id bigint PRIMARY KEY,
-      code text CONSTRAINT pets_code_key UNIQUE, mood text, "the note" text)`);
-    await queryRunner.query('CREATE INDEX pets_note_idx ON pets (upper("the note"))');
-    await queryRunner.query(`CREATE FUNCTION check_mood() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+const CREATE_PETS = migrationOf(
+  `CREATE TABLE pets (id bigint PRIMARY KEY,
+      code text CONSTRAINT pets_code_key UNIQUE, mood text, "the note" text)`,
+  'CREATE INDEX pets_note_idx ON pets (upper("the note"))',
+  `CREATE FUNCTION check_mood() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.mood LIKE '_____' THEN
           RAISE EXCEPTION USING ERRCODE = NEW.mood, CONSTRAINT = 'no_code_of_ours', MESSAGE = 'the secret text of a trigger';
         ELSIF NEW.mood = 'declared' THEN
@@ -79,16 +71,9 @@ class CreatePets1795700000000 implements MigrationInterface {
           PERFORM 1 / 0;
         END IF;
         RETURN NEW;
-      END $$`);
-    await queryRunner.query(
-      'CREATE TRIGGER check_mood BEFORE INSERT OR UPDATE ON pets FOR EACH ROW EXECUTE FUNCTION check_mood()',
-    );
-  }
-
-  down(): Promise<void> {
-    return Promise.resolve();
-  }
-}
+      END $$`,
+  'CREATE TRIGGER check_mood BEFORE INSERT OR UPDATE ON pets FOR EACH ROW EXECUTE FUNCTION check_mood()',
+);
 
 @Injectable()
 class PetsRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
@@ -126,7 +111,7 @@ class PetsController {
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
-    return new LinesFile(this.pets.import(lines, signal), true);
+    return new LinesFile(this.pets.import(lines, signal), { endsInError: true });
   }
 
   @Patch(':id')
@@ -136,44 +121,14 @@ class PetsController {
   }
 }
 
-@Module({
-  imports: [ResourceModule.forFeature([Pet], { migrations: [CreatePets1795700000000] })],
+const AppModule = appOf([Pet], [CREATE_PETS], {
   controllers: [PetsController],
   providers: [PetsRepository],
-})
-class PetsModule {}
-
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), PetsModule], providers: ENHANCERS })
-class AppModule {}
-
-let database: TestDatabase;
-let service: Service;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  // A group of creates is split up until it is done, however busy the machine is.
-  service = await start(AppModule, database, {}, PATIENT);
 });
+const service = runningService(AppModule, {}, PATIENT);
+const { send } = service;
 
-beforeEach(() => database.empty());
-
-afterAll(async () => {
-  await service.stop();
-  await database.drop();
-});
-
-async function send(method: string, path: string, body: object | string, to = service) {
-  const isLines = typeof body === 'string';
-  const response = await fetch(`http://127.0.0.1:${to.address.port}${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${TOKEN}`,
-      'Content-Type': isLines ? 'application/x-ndjson' : 'application/json',
-    },
-    body: isLines ? body : JSON.stringify(body),
-  });
-  return { status: response.status, text: await response.text() };
-}
+beforeEach(() => service.database.empty());
 
 /** Incompressible: PostgreSQL compresses values before it measures them. */
 const long = (characters: number) =>
@@ -226,7 +181,7 @@ describe('a row that PostgreSQL refuses', () => {
     const answers = await Promise.all(rows.map((one) => send('POST', '/pets', one)));
     const failed = answers.filter(({ status }) => status !== 201);
     expect(failed.map(({ text }) => JSON.parse(text) as unknown)).toEqual([answer]);
-    expect(await database.query('SELECT count(*)::int FROM pets')).toEqual([{ count: 31 }]);
+    expect(await service.database.query('SELECT count(*)::int FROM pets')).toEqual([{ count: 31 }]);
   });
 
   it.each(REFUSED)('because of %s is told when it is changed', async (_, row, answer) => {
@@ -265,24 +220,25 @@ describe('a row that PostgreSQL refuses', () => {
     ],
   ])('is no reason to go on without a %s', async (_, remove, restore) => {
     const rows = Array.from({ length: 2_000 }, (__, id) => ({ id }));
-    await database.query(remove);
+    await service.database.query(remove);
     try {
       const lines = rows.map((row) => JSON.stringify(row)).join('\n');
       const { text } = await send('POST', '/pets/import', lines);
       expect(text.trim()).toBe(JSON.stringify(BUG));
       const answers = await Promise.all(rows.slice(0, 32).map((row) => send('POST', '/pets', row)));
-      for (const answer of answers) expect(answer).toEqual({ status: 500, text: text.trim() });
+      for (const answer of answers)
+        expect(answer).toMatchObject({ status: 500, text: text.trim() });
     } finally {
-      await database.query(restore);
+      await service.database.query(restore);
     }
   });
 
   it('in a transaction on the only connection is told at once', async () => {
-    const one = await start(AppModule, database, { DATABASE_POOL_MAX: '1' });
+    const one = await start(AppModule, service.database, { DATABASE_POOL_MAX: '1' });
     try {
       const pet = { id: 1, code: long(6_000) };
       const begin = performance.now();
-      const { text } = await send('POST', '/pets/in-transaction', pet, one);
+      const { text } = await senderTo(() => one)('POST', '/pets/in-transaction', pet);
       expect(JSON.parse(text)).toEqual(LONG_CODE);
       // A wait for another connection takes 2 s.
       expect(performance.now() - begin).toBeLessThan(1_500);
@@ -293,28 +249,31 @@ describe('a row that PostgreSQL refuses', () => {
 
   it.each([1, 20, 31])('because of row security fails alone: %i of 32', async (bad) => {
     const role = `pets_${randomBytes(8).toString('hex')}`;
-    const url = new URL(database.url);
+    const url = new URL(service.database.url);
     [url.username, url.password] = [role, 'secret'];
-    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
-    await database.query(`GRANT pg_read_all_data, pg_write_all_data TO ${role}`);
-    await database.query('ALTER TABLE pets ENABLE ROW LEVEL SECURITY');
-    await database.query(`CREATE POLICY good ON pets USING (mood IS DISTINCT FROM 'forbidden')`);
+    await service.database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
+    await service.database.query(`GRANT pg_read_all_data, pg_write_all_data TO ${role}`);
+    await service.database.query('ALTER TABLE pets ENABLE ROW LEVEL SECURITY');
+    await service.database.query(
+      `CREATE POLICY good ON pets USING (mood IS DISTINCT FROM 'forbidden')`,
+    );
     const limited = await start(AppModule, given(url.href), { DATABASE_MIGRATE_ON_START: 'false' });
     try {
       const rows = Array.from({ length: 32 }, (_, id) => ({
         id,
         ...(id < bad && { mood: 'forbidden' }),
       }));
-      const answers = await Promise.all(rows.map((row) => send('POST', '/pets', row, limited)));
+      const send = senderTo(() => limited);
+      const answers = await Promise.all(rows.map((row) => send('POST', '/pets', row)));
       expect(answers.map(({ status }) => status)).toEqual(
         rows.map(({ id }) => (id < bad ? 500 : 201)),
       );
     } finally {
       await limited.stop();
-      await database.query(`DROP POLICY good ON pets`);
-      await database.query('ALTER TABLE pets DISABLE ROW LEVEL SECURITY');
-      await database.query(`DROP OWNED BY ${role}`);
-      await database.query(`DROP ROLE ${role}`);
+      await service.database.query(`DROP POLICY good ON pets`);
+      await service.database.query('ALTER TABLE pets DISABLE ROW LEVEL SECURITY');
+      await service.database.query(`DROP OWNED BY ${role}`);
+      await service.database.query(`DROP ROLE ${role}`);
     }
   });
 });

@@ -1,13 +1,11 @@
-import { Controller, Get, Injectable, Module, Query } from '@nestjs/common';
+import { Controller, Get, Injectable, Query } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { Exclude } from 'class-transformer';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   DtoOf,
-  FrameworkModule,
   GeneratedIdRepository,
   INT64_COLUMN,
   Int64Field,
@@ -17,7 +15,6 @@ import {
   ListOf,
   NoOtherParameters,
   RequireScope,
-  ResourceModule,
   ServiceException,
   Sortable,
   StartupError,
@@ -32,15 +29,13 @@ import type { Page } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { missingSortIndexes, requireMembers } from '../../src/resources/resource-checks.js';
 import { sortableOf } from '../../src/resources/reads/sort.js';
-import type { Service } from '../../src/app/service.js';
 import { dataSourceFor } from '../support/data-source.js';
-import { ENHANCERS } from '../support/enhancers.js';
 import { errorsOf } from '../support/errors.js';
 import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import type { TestDatabase } from '../support/test-database.js';
-import { TOKEN } from '../support/tokens.js';
+import { appOf, migrationOf, runningService } from '../support/running-service.js';
 
 const LEAST = '00000000-0000-0000-0000-000000000000';
 const GREATEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
@@ -184,16 +179,10 @@ const INDEXES = [
   '(sender, id)',
 ];
 
-class CreateParcels1795700000000 implements MigrationInterface {
-  async up(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`CREATE TABLE parcels (${COLUMNS})`);
-    for (const index of INDEXES) await queryRunner.query(`CREATE INDEX ON parcels ${index}`);
-  }
-
-  down(): Promise<void> {
-    return Promise.resolve();
-  }
-}
+const CREATE_PARCELS = migrationOf(
+  `CREATE TABLE parcels (${COLUMNS})`,
+  ...INDEXES.map((index) => `CREATE INDEX ON parcels ${index}`),
+);
 
 @Injectable()
 class ParcelsRepository extends GeneratedIdRepository<Parcel, ListParcelsDto>(Parcel, {
@@ -214,43 +203,25 @@ class ParcelsController {
   }
 }
 
-@Module({
-  imports: [ResourceModule.forFeature([Parcel], { migrations: [CreateParcels1795700000000] })],
+const AppModule = appOf([Parcel], [CREATE_PARCELS], {
   controllers: [ParcelsController],
   providers: [ParcelsRepository],
-})
-class ParcelsModule {}
-
-@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ParcelsModule], providers: ENHANCERS })
-class AppModule {}
+});
 
 type Json = Readonly<Record<string, unknown>>;
 
 describe('a list', () => {
-  let database: TestDatabase;
-  let service: Service;
-
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    service = await start(AppModule, database);
-  });
-
-  afterAll(async () => {
-    await service.stop();
-    await database.drop();
-  });
+  const service = runningService(AppModule);
 
   async function get(path: string) {
-    const answer = await fetch(`http://127.0.0.1:${service.address.port}${path}`, {
-      headers: { Authorization: `Bearer ${TOKEN}` },
-    });
-    const link = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '');
+    const { status, text, headers } = await service.send('GET', path);
+    const link = /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '');
     return {
-      status: answer.status,
-      body: (await answer.json()) as readonly Json[],
+      status,
+      body: JSON.parse(text) as readonly Json[],
       next: link?.[1],
-      total: answer.headers.get('x-total-count'),
-      isExact: answer.headers.get('x-total-count-exact'),
+      total: headers.get('x-total-count'),
+      isExact: headers.get('x-total-count-exact'),
     };
   }
 
@@ -267,8 +238,8 @@ describe('a list', () => {
   }
 
   async function store(rows: readonly Json[]): Promise<void> {
-    await database.empty();
-    await database.query(
+    await service.database.empty();
+    await service.database.query(
       `INSERT INTO parcels SELECT id, label, code, large, small, price, flag, "sentAt", weight, due, lasts, sender
        FROM jsonb_to_recordset($1) AS rows (id uuid, label text, code text, large bigint, small smallint, price numeric, flag boolean, "sentAt" timestamptz, weight float8,
          due date, lasts interval, sender uuid)`,
@@ -369,7 +340,9 @@ describe('a list', () => {
 
     beforeAll(async () => {
       await store(ids.map((id) => ({ id, small: 1 })));
-      await database.query(`UPDATE parcels SET "a ""strange"" name" = repeat('a', 1000000)`);
+      await service.database.query(
+        `UPDATE parcels SET "a ""strange"" name" = repeat('a', 1000000)`,
+      );
     });
 
     it.each(['id', '-id'])('leads over all of them by %s', async (sort) => {
@@ -391,7 +364,7 @@ describe('a list', () => {
 
   it('that is whole has as many rows as it says while others remove them', async () => {
     await store(Array.from({ length: 1_000 }, (_, n) => ({ id: idOf(n), small: 1 })));
-    const removal = database.query(
+    const removal = service.database.query(
       `DO $$ DECLARE one uuid; BEGIN
         FOR one IN SELECT id FROM parcels LOOP DELETE FROM parcels WHERE id = one; COMMIT; END LOOP;
       END $$`,

@@ -69,7 +69,7 @@ export class SampleItemsController {
     @Query() query: ExportSampleItemsDto,
     @RequestSignal() signal: AbortSignal,
   ): StreamableFile {
-    return new LinesFile(this.sampleItems.export(query, signal), false);
+    return new LinesFile(this.sampleItems.export(query, signal));
   }
 
   @Get(':id')

@@ -14,6 +14,14 @@ interface TablePart {
   readonly name: string;
 }
 
+export interface NarrowSequence {
+  /** Without quotes. */
+  readonly column: string;
+  /** As an identifier of SQL. */
+  readonly name: string;
+  readonly type: string;
+}
+
 /**
  * @param table as an identifier of SQL, like `column`
  * @see https://www.postgresql.org/docs/current/catalog-pg-depend.html
@@ -77,6 +85,20 @@ export function partsOf(queryRunner: QueryRunner, table: string): Promise<readon
      SELECT 'index', relname FROM pg_index JOIN pg_class ON oid = indexrelid
      WHERE indrelid = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid)
      ORDER BY kind, name`,
+    [table],
+  );
+}
+
+/** Sequences of `serial` columns that are not `bigint`: PostgreSQL changes such a column, unlike an identity, without its sequence. */
+export function narrowSequencesOf(
+  queryRunner: QueryRunner,
+  table: string,
+): Promise<readonly NarrowSequence[]> {
+  return queryRunner.query(
+    `SELECT attname AS column, seqrelid::regclass AS name, seqtypid::regtype AS type
+     FROM pg_sequence JOIN pg_depend ON classid = 'pg_class'::regclass AND objid = seqrelid AND deptype = 'a'
+     JOIN pg_attribute ON attrelid = refobjid AND attnum = refobjsubid
+     WHERE attrelid = to_regclass($1) AND seqtypid <> 'bigint'::regtype`,
     [table],
   );
 }

@@ -4,7 +4,7 @@ import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { Query } from 'typeorm/driver/Query.js';
 import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
-import { partsOf } from './catalogs.js';
+import { narrowSequencesOf, partsOf } from './catalogs.js';
 
 /** Part of a table that no entity declares. */
 export interface Undeclared {
@@ -17,14 +17,13 @@ interface Named {
   readonly name?: string | undefined;
 }
 
+const INTEGERS = ['smallint', 'integer', 'bigint'];
+
 /** Of entities, and of TypeORM's copies of tables. */
 const PARTS = ['indices', 'checks', 'uniques', 'exclusions', 'foreignKeys'] as const;
 
 /** Types between which PostgreSQL casts by itself, both ways. It rejects a value that does not fit. */
-const WITH_CASTS = [
-  ['text', 'character varying'],
-  ['smallint', 'integer', 'bigint'],
-];
+const WITH_CASTS = [['text', 'character varying'], INTEGERS];
 
 /** The names that TypeORM gives, with a hash. */
 const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
@@ -86,6 +85,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
         const column = table?.findColumnByName(declared.databaseName);
         if (table && column) this.leaveOpen(table, column, declared);
       }
+      if (table) await this.widenSequences(table);
     }
   }
 
@@ -168,6 +168,17 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     upQueries.push(statement());
   }
 
+  /** Otherwise, ids would end where those of the former type of their column did. */
+  private async widenSequences(table: Table): Promise<void> {
+    const { upQueries, downQueries } = this.queryRunner.getMemorySql();
+    for (const { column, name, type } of await narrowSequencesOf(this.queryRunner, quoted(table))) {
+      const wanted = table.columns.find((each) => each.name === column)?.type ?? type;
+      if (INTEGERS.indexOf(wanted) <= INTEGERS.indexOf(type)) continue;
+      upQueries.push(new Query(`ALTER SEQUENCE ${name} AS ${wanted}`));
+      downQueries.push(new Query(`ALTER SEQUENCE ${name} AS ${type}`));
+    }
+  }
+
   /** What the entity leaves open stays as it is in the table. */
   private leaveOpen(table: Table, column: TableColumn, declared: ColumnMetadata): void {
     const leave = (what: string, change: string): void =>
@@ -247,9 +258,8 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   if (row?.exists !== true) {
     const isRead = (text: unknown) =>
       String(text).startsWith('SELECT') && String(text).includes(`"${table}"`);
-    const none = [] as unknown as never;
     runner.query = (...parts: unknown[]) =>
-      isRead(parts[0]) ? Promise.resolve(none) : query(...parts);
+      isRead(parts[0]) ? Promise.resolve([] as never) : query(...parts);
   }
   return runner;
 }

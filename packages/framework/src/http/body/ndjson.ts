@@ -10,7 +10,6 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import { parseJson } from './json-body.js';
 import type { UnreadBody } from './json-body.js';
 
-/** Newline-delimited JSON: one value a line. */
 export const NDJSON = 'application/x-ndjson';
 
 /** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly Line[]>`. */
@@ -18,9 +17,6 @@ export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionC
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );
 
-/**
- * @throws ServiceException `body-too-large`, `malformed-json`, `body-not-valid`
- */
 export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
   if (bytes === undefined) {
     throw new ServiceException(ERRORS.bodyTooLarge, 'the line is longer than a body may be');
@@ -34,11 +30,21 @@ export function toLine(value: object): string {
 
 /** Lines that are sent as fast as the client reads them. */
 export class LinesFile extends StreamableFile {
-  /** @param endsInError whether an error after the first line becomes the last line. Otherwise, the connection breaks */
+  /** Whether an error after the first line becomes the last line. Otherwise, the connection breaks. */
+  readonly endsInError: boolean;
+
+  /**
+   * @example
+   * return new LinesFile(this.gardens.import(lines, signal), { endsInError: true });
+   */
+  constructor(lines: AsyncIterable<string>, options?: { readonly endsInError: boolean });
+  /** @deprecated write `{ endsInError: true }`, or leave `false` out */
+  constructor(lines: AsyncIterable<string>, endsInError: boolean);
   constructor(
     lines: AsyncIterable<string>,
-    readonly endsInError: boolean,
+    options: boolean | { readonly endsInError: boolean } = false,
   ) {
     super(Readable.from(lines, { objectMode: false }), { type: NDJSON });
+    this.endsInError = typeof options === 'boolean' ? options : options.endsInError;
   }
 }

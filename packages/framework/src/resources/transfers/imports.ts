@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
-import { toAnswer } from '../../http/errors/to-answer.js';
+import { toErrorResponse } from '../../http/errors/to-error-response.js';
 import type { Line } from '../../http/body/body-lines.js';
 import { lineToDto, toLine } from '../../http/body/ndjson.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { Tracer } from '../../observability/tracer.js';
 import type { Identified } from '../properties/entity-columns.js';
 import type { GroupCreate } from '../creates/group-create.js';
@@ -53,7 +53,7 @@ export class Imports<Content extends Identified> {
     sizeOf: ({ length }) => length,
   };
 
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(private readonly options: ImportsOptions<Content>) {}
 
@@ -113,7 +113,7 @@ export class Imports<Content extends Identified> {
       }
     } catch (error) {
       const isOfRow = isCausedByRow(error);
-      const { status, body } = toAnswer(error);
+      const { status, body } = toErrorResponse(error);
       if (status >= 500 && !isOfRow) throw error;
       if (isOfRow) this.report(error);
       return { line: line.number, error: body.error, message: body.message };

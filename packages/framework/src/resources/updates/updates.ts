@@ -7,7 +7,7 @@ import type { Statement, Statements } from '../../database/statements.js';
 import type { Transactions } from '../../database/transactions.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { Precondition } from '../../http/answers/entity-tag.js';
+import type { Precondition } from '../../http/responses/entity-tag.js';
 import type { ChangeRecorder } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';

@@ -1,5 +1,6 @@
-import { ERRORS, Semaphore } from '@resource-service/framework/extension';
-import type { Bulkheads, Metrics, RecordedResource } from '@resource-service/framework/extension';
+import { ERRORS } from '@resource-service/framework';
+import { Semaphore } from '@resource-service/framework/extension';
+import type { RecordedResource } from '@resource-service/framework';
 import type { Followers } from './feed/followers.js';
 
 /** Most clients that follow changes at once. */
@@ -8,16 +9,16 @@ const MAX_FOLLOWERS = 2_000;
 /** Parts of the pool for the followers that are far behind, of whom there can be thousands, and for those that miss a few. */
 const PART = 0.2;
 
-/** What all resources of a service share. */
-class Shared {
+/** Limits and metrics that the changes of all resources of a service share. */
+class ChangesOfService {
   readonly followerSlots = new Semaphore(MAX_FOLLOWERS, ERRORS.tooManyFollowers);
   readonly followerReads: Readonly<Record<'far' | 'near', Semaphore>>;
   /** Counts records of a table that were removed because of their age. */
   readonly recordPruned: (table: string, records: number) => void;
 
   constructor(
-    bulkheads: Bulkheads,
-    private readonly metrics: Metrics,
+    bulkheads: RecordedResource['bulkheads'],
+    private readonly metrics: RecordedResource['metrics'],
   ) {
     this.followerReads = {
       far: bulkheads.share(PART, ERRORS.poolExhausted),
@@ -43,10 +44,10 @@ class Shared {
   }
 }
 
-const services = new WeakMap<Bulkheads, Shared>();
+const services = new WeakMap<RecordedResource['bulkheads'], ChangesOfService>();
 
-export function sharedBy({ bulkheads, metrics }: RecordedResource): Shared {
-  const shared = services.get(bulkheads) ?? new Shared(bulkheads, metrics);
-  services.set(bulkheads, shared);
-  return shared;
+export function changesOfService({ bulkheads, metrics }: RecordedResource): ChangesOfService {
+  const changes = services.get(bulkheads) ?? new ChangesOfService(bulkheads, metrics);
+  services.set(bulkheads, changes);
+  return changes;
 }
