@@ -263,8 +263,8 @@ describe('a row that PostgreSQL refuses', () => {
         id,
         ...(id < bad && { mood: 'forbidden' }),
       }));
-      const send = senderTo(() => limited);
-      const answers = await Promise.all(rows.map((row) => send('POST', '/pets', row)));
+      const sendTo = senderTo(() => limited);
+      const answers = await Promise.all(rows.map((row) => sendTo('POST', '/pets', row)));
       expect(answers.map(({ status }) => status)).toEqual(
         rows.map(({ id }) => (id < bad ? 500 : 201)),
       );
