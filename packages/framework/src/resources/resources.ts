@@ -37,7 +37,7 @@ import {
   missingSortIndexes,
   requireExactIntegers,
   requireKeyOf,
-  requireMembers,
+  requireProperties,
   requireSameOptions,
 } from './resource-checks.js';
 import type {
@@ -159,7 +159,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.checks.push(() => {
-      requireMembers(columns(), entity, dto);
+      requireProperties(columns(), entity, dto);
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
       requireExactIntegers(columns(), entity, dto);

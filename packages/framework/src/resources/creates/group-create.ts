@@ -23,7 +23,7 @@ import type { Actor } from '../recording/actor.js';
 export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
 /** The timeout of a retry where creates wait together for such rows. Their first try has the timeout of other locks. */
-const AGAIN_FOR_LOCKED = 50;
+const RETRY_LOCKED_WAIT = 50;
 
 /** `locked`: another transaction holds a row that it needs. */
 type Outcome = Creation | 'locked';
@@ -71,7 +71,7 @@ export class GroupCreate<Content extends Identified> {
       perform: (group, isRetry) =>
         lockedSlots.run(() =>
           isRetry
-            ? this.inserts.perform(group, AGAIN_FOR_LOCKED)
+            ? this.inserts.perform(group, RETRY_LOCKED_WAIT)
             : this.perform(group, new Set<RowKey>()),
         ),
     });

@@ -30,15 +30,14 @@ export const create: Document = (words, { body, response, status }) => {
       type: body,
       required: true,
       description: `${capital(noun)} to add to the store.`,
-      examples: mapExamples(examples.create, propertiesOf(body)),
+      examples: mapExamples(examples.create, partIn(body)),
     }),
     ApiResponse({
       status,
       type: response,
       description: `The ${noun} is stored.`,
       ...(isIdChosen ? {} : { headers: { ...location(noun), ...words.entityTag } }),
-      examples:
-        response === dto ? examples.create : mapExamples(examples.create, propertiesOf(response)),
+      examples: response === dto ? examples.create : mapExamples(examples.create, partIn(response)),
       links: {
         [`get${Single}`]: {
           operationId: `get${Single}`,
@@ -90,7 +89,7 @@ function location(noun: string) {
 }
 
 /** The part of an example that the schema of a class has. */
-function propertiesOf({ prototype }: Type) {
+function partIn({ prototype }: Type) {
   const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype as object) as
     readonly string[] | undefined;
   return (example: object) =>

@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../../database/data-source.js';
 import type { ServiceException } from '../../errors/service.exception.js';
-import { membersOf } from '../../http/body/dto.pipe.js';
+import { validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import { requireKey, requireSupported } from './entity-checks.js';
 import { entityColumn } from './entity-column.js';
 import type { EntityColumn } from './entity-column.js';
@@ -131,7 +131,7 @@ export class EntityColumns {
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);
     if (known !== undefined) return known;
-    const columns = [...membersOf(dtoClass)].map((property) => this.column(property));
+    const columns = [...validatedPropertiesOf(dtoClass)].map((property) => this.column(property));
     this.ofDto.set(dtoClass, columns);
     return columns;
   }

@@ -34,7 +34,7 @@ export class PageStatements {
     name: string,
   ) {
     if (!columns.includes(table.key)) {
-      throw new TypeError(`${name} must have the member "${table.key.property}"`);
+      throw new TypeError(`${name} must have the property "${table.key.property}"`);
     }
   }
 
