@@ -55,10 +55,8 @@ export const MAX_IMPORTS = 8;
 /** Each export has up to three pages in memory: in work, in its stream and in its socket. */
 export const MAX_EXPORTS = 32;
 
-/** The limit of concurrent look-ups of long rows. */
 export const LONG_ROWS = 2;
 
-/** Makes the parts of resources. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;
@@ -106,7 +104,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     for (const index of this.searchIndexes) await index.close();
   }
 
-  /** To be called in the constructor of the repository of a resource whose clients choose the id. */
   of<Entity extends Identified, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: ResourceOptions<Entity, Content<Entity> & Identified, Query, Changes>,
@@ -133,7 +130,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 
-  /** To be called in the constructor of the repository of a resource whose ids the database makes. */
   generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,

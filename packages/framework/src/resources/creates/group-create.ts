@@ -32,7 +32,6 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
   readonly statements: Statements;
   readonly idTaken: IdError<bigint>;
   readonly tracer: Tracer;
-  /** Shared by all resources. */
   readonly locked: LockedRows;
   /** For creates that need locked rows. */
   readonly lockedSlots: Semaphore;
@@ -127,7 +126,6 @@ export class GroupCreate<Content extends Identified> {
     return outcome;
   }
 
-  /** Milliseconds since {@link create} was called. */
   get sinceCreate(): number {
     return performance.now() - this.lastCreate;
   }

@@ -16,7 +16,6 @@ import type { Document, ResourceDocs, Words } from './resource-docs.js';
 import { get, list, patch, remove, replace } from './stored-operations.js';
 import { exportRows, importRows } from './transfer-operations.js';
 
-/** The usual routes of a resource. */
 const ROUTES: Readonly<Record<string, Document>> = {
   'POST ': create,
   'GET ': list,
@@ -78,7 +77,6 @@ function requireUnusual(name: string, routes: readonly string[], isOwn: boolean)
   );
 }
 
-/** Documents a method. */
 export function documented(document: Document, words: Words): MethodDecorator {
   return (controller, name, method) => {
     const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, name) ??

@@ -56,10 +56,8 @@ export interface Method {
   readonly hasPrecondition: boolean;
 }
 
-/** Documents an operation. */
 export type Document = (words: Words, method: Method) => readonly MethodDecorator[];
 
-/** The documentation of a resource, and the words that follow from it. */
 export type Words = ReturnType<typeof wordsOf>;
 
 export function wordsOf(docs: ResourceDocs) {
@@ -88,7 +86,6 @@ export function wordsOf(docs: ResourceDocs) {
   };
 }
 
-/** Errors of operations with a body. */
 export const BODY_ERRORS = [
   ERRORS.bodyMissing,
   ERRORS.bodyTooLarge,

@@ -13,8 +13,6 @@ import { ApiErrors } from '../../http/errors/api-errors.js';
 import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';
 import type { Document, Method, Words } from './resource-docs.js';
 
-/* The documentation of the operations on stored rows. */
-
 export const get: Document = (words, { response, status }) => {
   const { one, plural, noun, errors, examples, key, entityTag, Single } = words;
   return [

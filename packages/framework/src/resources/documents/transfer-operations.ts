@@ -6,7 +6,6 @@ import { ApiErrors } from '../../http/errors/api-errors.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
 import type { Document } from './resource-docs.js';
 
-/** The documentation of the import of a resource. */
 export const importRows: Document = (words, { response, status }) => {
   const { one, plural, missing } = words;
   const [first, second] = words.examples.import ?? [{ id: 1 }, { id: 2 }];
@@ -65,7 +64,6 @@ If the import could not go on, the last line is an Error without \`line\`.`,
   ];
 };
 
-/** The documentation of the export of a resource. */
 export const exportRows: Document = (words, { response, status }) => {
   const { plural, key, isIdChosen } = words;
   const rows = words.examples.import ?? words.rows.slice(0, 2);

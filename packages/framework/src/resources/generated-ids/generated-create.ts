@@ -29,7 +29,6 @@ export interface CreateContext extends ChangeContext {
 interface GeneratedCreateOptions<Dto> extends Shared {
   readonly dto: Type<Dto>;
   readonly idempotency: Idempotency;
-  /** Called after a commit. */
   readonly onCreated: (created: readonly Dto[]) => void;
 }
 

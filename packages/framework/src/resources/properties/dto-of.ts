@@ -126,7 +126,6 @@ export function keyColumnOf(entity: Type): ColumnMetadataArgs | undefined {
   );
 }
 
-/** Whether the database makes all values of a column. */
 export function isGenerated({ target, propertyName, options }: ColumnMetadataArgs): boolean {
   const { primary = false, default: otherwise } = options;
   const generated = getMetadataArgsStorage().findGenerated(target, propertyName);

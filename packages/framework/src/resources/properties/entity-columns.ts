@@ -122,12 +122,10 @@ export class EntityColumns {
     return column;
   }
 
-  /** Returns the column with a name, quoted or not. */
   named(name: string): EntityColumn | undefined {
     return this.all.find((each) => each.databaseName === name || each.name === name);
   }
 
-  /** The columns of the properties of a DTO, in their order. */
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);
     if (known !== undefined) return known;
@@ -150,7 +148,6 @@ export class EntityColumns {
     return [`${isLong} AS rs__is_long`, ...names].join(', ');
   }
 
-  /** The parameters of a create, one for each of {@link given}; null for an absent value. */
   parametersOf(content: object): readonly unknown[] {
     const values = content as Readonly<Record<string, unknown>>;
     return this.given.map(({ property, toParameter }) => toParameter(values[property] ?? null));
@@ -175,7 +172,6 @@ export class EntityColumns {
   }
 }
 
-/** Copies the properties of a DTO that are not null. */
 export function contentOf(columns: readonly EntityColumn[], entity: object): object {
   const values = entity as Readonly<Record<string, unknown>>;
   const content: Record<string, unknown> = {};

@@ -55,7 +55,6 @@ type Row = readonly unknown[];
 /** The result of `EXPLAIN (FORMAT JSON)`. */
 type Plans = readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];
 
-/** For pages with equal clauses. */
 interface Group {
   readonly statement: ReturnType<PageStatements['group']>;
   readonly batcher: Batcher<GroupedPage, FoundRows | undefined>;
@@ -128,7 +127,6 @@ export class Pages<Query extends PageParameters> {
     return bulkheads.searches.run(() => this.search(query, count));
   }
 
-  /** Counts the matching rows of all pages, or returns the planner's estimate. */
   private async count(query: PageQuery): Promise<Total> {
     const { statements } = this.options;
     const [[counted] = []] = await statements.rows(this.statements.count(query));

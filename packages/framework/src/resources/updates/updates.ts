@@ -34,7 +34,6 @@ export interface UpdateContext extends ChangeContext {
   readonly precondition?: Precondition | undefined;
 }
 
-/** A statement without its condition. */
 interface Change {
   readonly kind: 'replaced' | 'removed';
   readonly text: string;
