@@ -6,7 +6,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
 import { isOutage, NoPrimaryError, StandbyError } from './database-error.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 import { hostOf } from './connections/find-primary.js';
 
 /** In milliseconds. */
@@ -49,7 +49,7 @@ export async function connect(
       return;
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       if (!isTransient(error)) {
         throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
       }
@@ -70,7 +70,7 @@ export function serverOf({ options }: DataSource): string {
     const { urls } = databaseServers((options as PostgresDataSourceOptions).url!);
     return urls.map(hostOf).join(', ');
   } catch (error) {
-    throw new StartupError(`DATABASE_URL: ${describeFailure(error)}`, { cause: error });
+    throw new StartupError(`DATABASE_URL: ${describeError(error)}`, { cause: error });
   }
 }
 
@@ -88,7 +88,7 @@ function timeout(error: unknown, server: string, seconds: number): string {
   }
   return error instanceof StandbyError
     ? `${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
-    : `${server} did not answer within ${seconds} s: ${describeFailure(error)}`;
+    : `${server} did not answer within ${seconds} s: ${describeError(error)}`;
 }
 
 /**

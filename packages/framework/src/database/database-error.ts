@@ -3,7 +3,7 @@ import { TypeORMError } from 'typeorm';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 
 /** read-only transaction: by a setting, or because the server is a standby. */
 export const READ_ONLY = '25006';
@@ -124,7 +124,7 @@ export class ReadOnlyError extends Error {
 export class NoPrimaryError extends Error {
   /** @param errors by host and port */
   constructor(readonly errors: ReadonlyMap<string, unknown>) {
-    super([...errors].map(([host, error]) => `${host}: ${describeFailure(error)}`).join(', '));
+    super([...errors].map(([host, error]) => `${host}: ${describeError(error)}`).join(', '));
   }
 }
 

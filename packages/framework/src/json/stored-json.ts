@@ -25,7 +25,6 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** Faster than reading each character. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslash = end;

@@ -133,7 +133,6 @@ export class OpenTelemetryTracer implements Tracer {
   }
 }
 
-/** The context of the client's span, if any. */
 function parentOf(request: Request): Context {
   const caller = callerTrace(request);
   if (caller === undefined) return ROOT_CONTEXT;

@@ -1,13 +1,12 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { REPEATABLE } from '../http/answers/repeatable.js';
+import { REPEATABLE } from '../http/responses/repeatable.js';
 import { methodsOf, scopesOf } from './operations.js';
 import type { Method } from './operations.js';
 
 const PRECISION =
   "JSON parsers that read numbers as doubles, such as JavaScript's `JSON.parse`, round";
 
-/** The introduction of a document, from its operations. */
 export function descriptionOf(document: OpenAPIObject, summary: string): string {
   const methods = methodsOf(document);
   const isPublic = methods.some(({ operation }) => operation['x-required-scope'] === undefined);

@@ -16,7 +16,6 @@ import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
 import type { SignInPage } from './sign-in.js';
 
-/** Path of the packed client, below the base path. */
 const CLIENT = 'docs/client.tgz';
 
 const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in the log.';
@@ -81,7 +80,6 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
   }
 }
 
-/** `undefined` if there is no readable file. */
 function contentOf(file: string): Buffer | undefined {
   try {
     return readFileSync(file);

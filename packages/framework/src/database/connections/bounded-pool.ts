@@ -7,7 +7,7 @@ import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Tracer } from '../../observability/tracer.js';
 import {
@@ -80,7 +80,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   private readonly breaker = new CircuitBreaker({
     probe: (signal) => this.probe(signal),
     opened: (reason) => {
-      this.logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
+      this.logger.error({ reason: describeError(reason) }, 'the database is unavailable');
       // Otherwise each dead connection would cost a request that waits for it.
       for (const client of this.clients) client.abandon();
     },

@@ -11,7 +11,7 @@ import { dataSourceOf, extraOf } from '../data-source.js';
 import { requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-error.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { showLife, silenceOf, takeLock } from './migration-lock.js';
 import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';
 import { grantAccess } from './service-role.js';
@@ -64,7 +64,7 @@ export async function applyMigrations(
         await perform(undefined, () => grantAccess(dataSource, session, access, log));
       } catch (error) {
         if (!isReadOnly(error)) throw error;
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         log.warn({ reason }, 'DATABASE_SERVICE_ROLE keeps the privileges of the last migration');
       }
     }
@@ -123,7 +123,7 @@ async function migrate<T>(
       executor.transaction = 'none';
       const perform: Perform = async (migration, step) => {
         await showLife(lock).catch((error: unknown) => {
-          throw new Error(`${LOST}: ${describeFailure(error)}`, { cause: error });
+          throw new Error(`${LOST}: ${describeError(error)}`, { cause: error });
         });
         await whenFree(waiting, () =>
           migration?.transaction === false
@@ -139,7 +139,7 @@ async function migrate<T>(
     }
   } catch (error) {
     if (waiting.signal.aborted || error instanceof StartupError) throw error;
-    throw startupErrorOf(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
+    throw startupErrorOf(dataSource, `the migrations failed: ${describeError(error)}`, error);
   } finally {
     if (separate.isInitialized) await separate.destroy();
   }
@@ -158,7 +158,7 @@ function attend(
   const check = async (): Promise<void> => {
     await showLife(lock).catch((error: unknown) => {
       clearInterval(timer);
-      log.error({ reason: describeFailure(error) }, LOST);
+      log.error({ reason: describeError(error) }, LOST);
     });
     // Without a connection, there is nothing to log: the migration meets its own error.
     const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
@@ -248,7 +248,7 @@ async function compareMigrations(
       newer: newer.length > 0 ? newer : undefined,
     };
   } catch (error) {
-    const reason = describeFailure(error);
+    const reason = describeError(error);
     throw startupErrorOf(dataSource, `cannot read the applied migrations: ${reason}`, error);
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { startupErrorOf } from '../connect.js';
 
 /** The next schema of the path with a table of migrations ($1) that this role may read, and that releases up to 1.2 use. */
@@ -22,7 +22,7 @@ type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly 
  */
 export async function requireNoTablesBehind(dataSource: DataSource, log?: Logger): Promise<void> {
   const found = await findTablesBehind(dataSource).catch((error: unknown) => {
-    const reason = describeFailure(error);
+    const reason = describeError(error);
     throw startupErrorOf(dataSource, `cannot look for tables: ${reason}`, error);
   });
   if (found === undefined) return;
