@@ -58,8 +58,8 @@ export type {
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
 export type { Filled, Lasting } from './resources/properties/filled.js';
-export { RequestOrigin } from './resources/recording/origin.js';
-export type { Origin } from './resources/recording/origin.js';
+export { RequestActor, RequestOrigin } from './resources/recording/actor.js';
+export type { Actor, Origin } from './resources/recording/actor.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,

@@ -140,15 +140,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     idempotency: Idempotency,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query, Changes> {
     const { resource, parts, onCreated } = this.base(entity, options, true);
-    const { rowSlots, logger } = this;
-    const creates = new GeneratedCreate({
-      ...parts,
-      dto: options.dto,
-      rowSlots,
-      idempotency,
-      logger,
-      onCreated,
-    });
+    const creates = new GeneratedCreate({ ...parts, dto: options.dto, idempotency, onCreated });
     return { ...resource, creates };
   }
 
@@ -192,7 +184,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     });
     if (recorder !== undefined) this.recorders.push(recorder);
     const errors = { columns, constraints, indexed: () => indexed };
-    const parts = { ...errors, statements, bulkheads, tracer, recorder };
+    const parts = {
+      ...errors,
+      statements,
+      bulkheads,
+      transactions,
+      rowSlots,
+      tracer,
+      logger,
+      recorder,
+    };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
     const pages = new Pages<Query>({ ...parts, dto, filters });
@@ -205,8 +206,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         ...parts,
         dto,
         notFound,
-        transactions,
-        rowSlots,
         onChanged: (row) => searchIndex?.note([row]),
       }),
       recorder,

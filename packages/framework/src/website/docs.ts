@@ -14,7 +14,6 @@ import { ServiceException } from '../errors/service.exception.js';
 import { LOGGER } from '../observability/logger.js';
 import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
-import type { SignInPage } from './sign-in.js';
 
 const CLIENT = 'docs/client.tgz';
 
@@ -60,7 +59,14 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     if (signIn) {
       const render = reference.signInPage(document, signIn);
       const page = signInPage(signIn.issuer, render, app.get<Logger>(LOGGER));
-      senders.set(`${basePath}/docs/sign-in`, signInSender(page, policyOf));
+      senders.set(`${basePath}/docs/sign-in`, async (_request, response) => {
+        const { text, tokenOrigin } = await page();
+        response.setHeader('Content-Security-Policy', policyOf(tokenOrigin));
+        response
+          .status(tokenOrigin === undefined ? 503 : 200)
+          .type('text/html')
+          .send(text);
+      });
     }
     return senders;
   });
@@ -117,20 +123,6 @@ function fileSender({ type, content }: ReferenceFile, policy: string): Sender {
     response.setHeader('Cache-Control', 'no-cache');
     response.setHeader('ETag', tag);
     response.type(gzipped === undefined ? type : `${type}; charset=utf-8`).send(body);
-  };
-}
-
-function signInSender(
-  page: () => Promise<SignInPage>,
-  policyOf: (tokenOrigin?: string) => string,
-): Sender {
-  return async (_request, response) => {
-    const { text, tokenOrigin } = await page();
-    response.setHeader('Content-Security-Policy', policyOf(tokenOrigin));
-    response
-      .status(tokenOrigin === undefined ? 503 : 200)
-      .type('text/html')
-      .send(text);
   };
 }
 

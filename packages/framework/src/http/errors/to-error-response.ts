@@ -39,26 +39,22 @@ export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<stri
  */
 export function toErrorResponse(thrown: unknown, realm?: string): ErrorResponse {
   try {
-    return responseTo(thrown, realm);
+    if (thrown instanceof ServiceException) {
+      const { kind, message, details } = thrown;
+      const { body, headers, status } = responseOf(kind, realm, message || undefined);
+      const { challenge } = details;
+      const own = challenge && { 'WWW-Authenticate': `${challengeOf(kind, realm)}, ${challenge}` };
+      return { body, status, headers: { ...headers, ...details.headers, ...own } };
+    }
+    if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
+      const kind = kindOfStatus(thrown.getStatus());
+      return responseOf(kind, realm, messageOf(thrown, kind.message));
+    }
+    return responseOf(kindOf(thrown), realm);
   } catch {
     // For example, an object whose properties cannot be read.
     return responseOf(ERRORS.internal, realm);
   }
-}
-
-function responseTo(thrown: unknown, realm?: string): ErrorResponse {
-  if (thrown instanceof ServiceException) {
-    const { kind, message, details } = thrown;
-    const { body, headers, status } = responseOf(kind, realm, message || undefined);
-    const { challenge } = details;
-    const own = challenge && { 'WWW-Authenticate': `${challengeOf(kind, realm)}, ${challenge}` };
-    return { body, status, headers: { ...headers, ...details.headers, ...own } };
-  }
-  if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
-    const kind = kindOfStatus(thrown.getStatus());
-    return responseOf(kind, realm, messageOf(thrown, kind.message));
-  }
-  return responseOf(kindOf(thrown), realm);
 }
 
 function responseOf(kind: ErrorKind, realm?: string, message = kind.message): ErrorResponse {

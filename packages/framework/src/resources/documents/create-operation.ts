@@ -1,7 +1,7 @@
-import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
-import { membersOf } from '../../http/body/dto.pipe.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { idempotencyErrors } from '../idempotency/idempotency-errors.js';
 import { ApiIdempotencyKey } from '../idempotency/request-idempotency-key.decorator.js';
@@ -16,7 +16,7 @@ import {
 } from './resource-docs.js';
 import type { Document, Words } from './resource-docs.js';
 
-export const create: Document = (words, { body, response }) => {
+export const create: Document = (words, { body, response, status }) => {
   const { one, noun, errors, examples, dto, isIdChosen, Single } = words;
   return [
     isIdChosen ? ApiRepeatable() : ApiIdempotencyKey(),
@@ -32,7 +32,8 @@ export const create: Document = (words, { body, response }) => {
       description: `${capital(noun)} to add to the store.`,
       examples: mapExamples(examples.create, propertiesOf(body)),
     }),
-    (isIdChosen ? ApiOkResponse : ApiCreatedResponse)({
+    ApiResponse({
+      status,
       type: response,
       description: `The ${noun} is stored.`,
       ...(isIdChosen ? {} : { headers: { ...location(noun), ...words.entityTag } }),
@@ -88,9 +89,10 @@ function location(noun: string) {
   return headers({ Location: `The path of the ${noun} (RFC 9110, section 10.2.2).` });
 }
 
-/** The part of an example that a class has. */
-function propertiesOf(dto: Function) {
-  const properties = membersOf(dto);
+/** The part of an example that the schema of a class has. */
+function propertiesOf({ prototype }: Type) {
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype as object) as
+    readonly string[] | undefined;
   return (example: object) =>
-    Object.fromEntries(Object.entries(example).filter(([name]) => properties.has(name)));
+    Object.fromEntries(Object.entries(example).filter(([name]) => names?.includes(`:${name}`)));
 }

@@ -48,8 +48,9 @@ export interface ResourceDocs {
   readonly examples: ResourceExamples;
 }
 
-/** What the method of an operation says: its classes, and whether it heeds `If-Match`. */
+/** What the method of an operation says: its classes and status, and whether it heeds `If-Match`. */
 export interface Method {
+  readonly status: number;
   readonly body: Type;
   readonly response: Type;
   readonly hasPrecondition: boolean;
