@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
 import { DatabaseError } from 'pg';
