@@ -10,7 +10,7 @@ export const LAYERS = [
   'json',
   'database',
   'auth',
-  'http/answers',
+  'http/responses',
   'http/errors',
   'http/body',
   'http/server',

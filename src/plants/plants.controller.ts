@@ -19,12 +19,12 @@ import {
   NdjsonLines,
   NoParametersDto,
   Representation,
-  RequestOrigin,
+  RequestActor,
   RequestPrecondition,
   RequestSignal,
   RequireScope,
 } from '@resource-service/framework';
-import type { Line, Origin, Page, Precondition } from '@resource-service/framework';
+import type { Actor, Line, Page, Precondition } from '@resource-service/framework';
 import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import {
   NewPlantDto,
@@ -53,8 +53,8 @@ export class PlantsController {
   @HttpCode(200)
   @RequireScope('plants:write')
   @ApiOkResponse({ type: PlantDto })
-  create(@Body() plant: NewPlantDto, @RequestOrigin() origin: Origin): Promise<PlantDto> {
-    return this.plants.create(plant, origin);
+  create(@Body() plant: NewPlantDto, @RequestActor() actor: Actor): Promise<PlantDto> {
+    return this.plants.create(plant, actor);
   }
 
   @Get()
@@ -70,9 +70,9 @@ export class PlantsController {
     @Query() _query: NoParametersDto,
     @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
     @RequestSignal() signal: AbortSignal,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
   ): StreamableFile {
-    return new LinesFile(this.plants.import(lines, signal, origin), { endsInError: true });
+    return new LinesFile(this.plants.import(lines, signal, actor), { endsInError: true });
   }
 
   @Get('export')
@@ -92,10 +92,10 @@ export class PlantsController {
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() plant: PlantReplacementDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.replace(id, plant, { origin, precondition }));
+    return new Representation(await this.plants.replace(id, plant, { actor, precondition }));
   }
 
   @Patch(':id')
@@ -103,10 +103,10 @@ export class PlantsController {
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: PlantPatchDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredPlantDto>> {
-    return new Representation(await this.plants.patch(id, patch, { origin, precondition }));
+    return new Representation(await this.plants.patch(id, patch, { actor, precondition }));
   }
 
   @Delete(':id')
@@ -114,9 +114,9 @@ export class PlantsController {
   @RequireScope('plants:write')
   remove(
     @Param('id', Int64Pipe) id: bigint,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<void> {
-    return this.plants.remove(id, { origin, precondition });
+    return this.plants.remove(id, { actor, precondition });
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Line, Origin, Page, UpdateContext } from '@resource-service/framework';
+import type { Actor, Line, Page, UpdateContext } from '@resource-service/framework';
 import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import type {
@@ -21,8 +21,8 @@ export class PlantsService {
    * @returns the plant without its id, as it is published
    * @throws ServiceException `id-taken` when the id belongs to a plant with other content
    */
-  async create(plant: NewPlantDto, origin: Origin): Promise<PlantDto> {
-    return this.plants.represent(await this.plants.create(plant, { origin }), PlantDto);
+  async create(plant: NewPlantDto, actor: Actor): Promise<PlantDto> {
+    return this.plants.represent(await this.plants.create(plant, { actor }), PlantDto);
   }
 
   list(query: ListPlantsDto): Promise<Page<ListPlantsDto>> {
@@ -53,9 +53,9 @@ export class PlantsService {
   import(
     lines: AsyncIterable<readonly Line[]>,
     signal: AbortSignal,
-    origin: Origin,
+    actor: Actor,
   ): AsyncGenerator<string> {
-    return this.plants.import(lines, signal, origin);
+    return this.plants.import(lines, signal, actor);
   }
 
   /** Returns the plants that match as lines. */

@@ -318,7 +318,7 @@ describe('GET /plants', () => {
         );
         expect(found).toEqual(wanted);
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 

@@ -212,7 +212,7 @@ describe('sort of GET /plants', () => {
           for (const page of pages.slice(0, -1)) expect(page).toHaveLength(limit);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 
@@ -251,7 +251,7 @@ describe('sort of GET /plants', () => {
           expect(seen).toEqual(inOrder(kept, sort).map(({ id }) => String(id)));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 

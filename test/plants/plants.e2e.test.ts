@@ -280,7 +280,7 @@ describe('ids', () => {
           expect(stored.text).toBe(`{"id":${id},"name":"${name}"}`);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -316,7 +316,7 @@ describe('text', () => {
           expect(stored.json).toEqual(tag === undefined ? { id, name } : { id, name, tag });
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });
@@ -337,7 +337,7 @@ describe('bodies', () => {
         const answer = await service.post(JSON.stringify(value, undefined, indent));
         expect([200, 400]).toContain(answer.status);
       }),
-      { numRuns: 150 },
+      { numRuns: 50 },
     );
   });
 
@@ -351,7 +351,7 @@ describe('bodies', () => {
         expect(answer.status).toBe(400);
         expect([40001, 40003]).toContain(answer.json['error']);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });
@@ -443,7 +443,7 @@ describe('GET /plants/{id}', () => {
         const answer = await service.request('GET', `/plants/${encodeURIComponent(text)}`);
         expect(answer).toMatchObject({ status: 400, json: { error: 40004 } });
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

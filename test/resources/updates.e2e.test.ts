@@ -17,7 +17,7 @@ import { Updates } from '../../packages/framework/src/resources/updates/updates.
 import { EntityColumns } from '../../packages/framework/src/resources/properties/entity-columns.js';
 import { GroupCreate } from '../../packages/framework/src/resources/creates/group-create.js';
 import type { RecordedResource } from '../../packages/framework/src/resources/recording/change-recorder.js';
-import type { Origin } from '../../packages/framework/src/resources/recording/origin.js';
+import type { Actor } from '../../packages/framework/src/resources/recording/actor.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { RowSlots } from '../../packages/framework/src/resources/locks/row-slots.js';
@@ -32,7 +32,7 @@ let updates: Updates<Plant>;
 let creates: GroupCreate<StoredPlantDto>;
 const closing = new AbortController();
 
-const ORIGIN: Origin = {
+const ACTOR: Actor = {
   principal: { kind: 'jwt', id: 'alice', scopes: 'all' },
   requestId: 'request',
 };
@@ -103,8 +103,8 @@ const records = () => database.query('SELECT kind, id FROM plant_changes ORDER B
 describe('creates and changes in a transaction', () => {
   it('are committed together, with their records', async () => {
     await transactions.run(async (manager) => {
-      expect(await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager)).toBe('created');
-      const context = { origin: ORIGIN, manager };
+      expect(await creates.create({ id: 4n, name: 'd' }, ACTOR, manager)).toBe('created');
+      const context = { actor: ACTOR, manager };
       await updates.replace(1n, { name: 'A' }, context);
       await updates.patch(2n, { name: 'B' }, { ...context, precondition: () => true });
       await updates.remove(3n, context);
@@ -121,8 +121,8 @@ describe('creates and changes in a transaction', () => {
 
   it('are rolled back together if one of them is refused, and leave no records', async () => {
     const changed = transactions.run(async (manager) => {
-      const context = { origin: ORIGIN, manager };
-      await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager);
+      const context = { actor: ACTOR, manager };
+      await creates.create({ id: 4n, name: 'd' }, ACTOR, manager);
       await updates.remove(3n, { ...context, precondition: () => true });
       await updates.replace(1n, { name: 'A' }, context);
       await updates.patch(2n, { name: 'B' }, { ...context, precondition: () => false });
@@ -134,23 +134,28 @@ describe('creates and changes in a transaction', () => {
 
   it('are the same when they are sent again, and leave the transaction usable when the id is taken', async () => {
     await transactions.run(async (manager) => {
-      expect(await creates.create({ id: 1n, name: 'a' }, ORIGIN, manager)).toBe('unchanged');
-      const taken = creates.create({ id: 2n, name: 'other' }, ORIGIN, manager);
+      expect(await creates.create({ id: 1n, name: 'a' }, ACTOR, manager)).toBe('unchanged');
+      const taken = creates.create({ id: 2n, name: 'other' }, ACTOR, manager);
       await expect(taken).rejects.toMatchObject({ kind: PLANT_ERRORS.idTaken });
-      await creates.create({ id: 4n, name: 'd' }, ORIGIN, manager);
+      await creates.create({ id: 4n, name: 'd' }, ACTOR, manager);
     });
     expect(await records()).toEqual([{ kind: 'created', id: '4' }]);
   });
 
-  it('are refused without an origin', async () => {
+  it('may name the actor origin, as before', async () => {
+    await transactions.run((manager) => updates.remove(3n, { origin: ACTOR, manager }));
+    expect(await records()).toEqual([{ kind: 'removed', id: '3' }]);
+  });
+
+  it('are refused without an actor', async () => {
     const create = creates.create({ id: 4n, name: 'd' }, undefined, dataSource.manager);
-    await expect(create).rejects.toThrow('a change that is recorded needs an origin');
+    await expect(create).rejects.toThrow('a change that is recorded needs an actor');
   });
 
   it('are refused for a manager without a transaction, with a precondition or not', async () => {
-    const context = { origin: ORIGIN, manager: dataSource.manager };
+    const context = { actor: ACTOR, manager: dataSource.manager };
     for (const refused of [
-      creates.create({ id: 4n, name: 'd' }, ORIGIN, dataSource.manager),
+      creates.create({ id: 4n, name: 'd' }, ACTOR, dataSource.manager),
       updates.patch(1n, { name: 'A' }, context),
       updates.patch(1n, { name: 'A' }, { ...context, precondition: () => true }),
     ]) {

@@ -6,7 +6,7 @@ import { createApp } from '../../packages/framework/src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
 import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
-import { describeFailure } from '../../packages/framework/src/observability/describe-failure.js';
+import { describeError } from '../../packages/framework/src/observability/describe-error.js';
 import { generateMigration } from '../../packages/framework/src/database/migrations/migration-file.js';
 import {
   applyMigrations,
@@ -392,7 +392,7 @@ describe('connecting', () => {
 
   it('names every address that it tried', () => {
     const tried = new AggregateError([new Error('connect a:1'), new Error('connect b:1')]);
-    expect(describeFailure(tried)).toBe('connect a:1, connect b:1');
+    expect(describeError(tried)).toBe('connect a:1, connect b:1');
   });
 
   it.each([

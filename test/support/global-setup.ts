@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Client, escapeLiteral } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { DIST } from './application.js';
-import { describeFailure } from '../../packages/framework/src/observability/describe-failure.js';
+import { describeError } from '../../packages/framework/src/observability/describe-error.js';
 import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
 import { IDENTITY } from '../../src/identity.js';
 
@@ -55,7 +55,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
 
 /** Ends the run with one line. After a failure here, Vitest says that it found no tests, and waits for what still runs. */
 function giveUp(error: unknown): never {
-  process.stderr.write(`the tests cannot run: ${describeFailure(error)}\n`);
+  process.stderr.write(`the tests cannot run: ${describeError(error)}\n`);
   process.exit(1);
 }
 

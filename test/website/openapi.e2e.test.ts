@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allErrors, statusOf } from '../../packages/framework/src/errors/error-kind.js';
-import { headersOf } from '../../packages/framework/src/http/errors/to-answer.js';
+import { headersOf } from '../../packages/framework/src/http/errors/to-error-response.js';
 import { DOCUMENT, EXAMPLE } from '../support/application.js';
 import { faultsIn, spectralReports } from '../support/document-lint.js';
 import { startTestService } from '../support/test-service.js';

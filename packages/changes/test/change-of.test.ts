@@ -1,13 +1,13 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { INT64_COLUMN, Int64Field } from '../../framework/src/resources/properties/int64.js';
-import { requireOrigin } from '../../framework/src/resources/recording/origin.js';
+import { requireActor } from '../../framework/src/resources/recording/actor.js';
 import { TextField } from '../../framework/src/resources/properties/text.js';
 import { ChangeOf } from '../src/index.js';
 
 describe('a change that is recorded', () => {
   it('cannot be made without its principal and request', () => {
-    expect(() => requireOrigin(undefined)).toThrow(/needs an origin/);
+    expect(() => requireActor(undefined)).toThrow(/needs an actor/);
   });
 });
 

@@ -26,7 +26,7 @@ import {
   Int64Field,
   Int64Pipe,
   ListParameters,
-  RequestOrigin,
+  RequestActor,
   RequireScope,
   ResourceModule,
   ResourceRepository,
@@ -34,7 +34,7 @@ import {
   TextField,
   Transactions,
 } from '../../framework/src/index.js';
-import type { Origin } from '../../framework/src/index.js';
+import type { Actor } from '../../framework/src/index.js';
 import { readConfig, withDatabase } from '../../framework/src/testing.js';
 import { ChangeOf, FeedModule, recordChanges } from '../src/index.js';
 import type { Feed, FeedOptions } from '../src/index.js';
@@ -111,14 +111,14 @@ class ToolsService {
     private readonly transactions: Transactions,
   ) {}
 
-  lend(id: bigint, borrower: string, origin: Origin): Promise<ToolDto> {
+  lend(id: bigint, borrower: string, actor: Actor): Promise<ToolDto> {
     return this.transactions.run(async (manager) => {
       const tool = await manager
         .withRepository(this.rows)
         .findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
       if (tool === null) throw new ServiceException(TOOL_ERRORS.toolNotFound);
       if (tool.borrower !== null) throw new ServiceException(TOOL_ERRORS.toolOnLoan);
-      return this.tools.patch(id, { borrower }, { manager, origin });
+      return this.tools.patch(id, { borrower }, { manager, actor });
     });
   }
 }
@@ -132,8 +132,8 @@ class ToolsController {
 
   @Post()
   @RequireScope('tools:write')
-  create(@Body() tool: ToolDto, @RequestOrigin() origin: Origin): Promise<ToolDto> {
-    return this.tools.create(tool, { origin });
+  create(@Body() tool: ToolDto, @RequestActor() actor: Actor): Promise<ToolDto> {
+    return this.tools.create(tool, { actor });
   }
 
   @Post(':id/loan')
@@ -142,9 +142,9 @@ class ToolsController {
   lend(
     @Param('id', Int64Pipe) id: bigint,
     @Body() { borrower }: LendToolDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
   ): Promise<ToolDto> {
-    return this.service.lend(id, borrower!, origin);
+    return this.service.lend(id, borrower!, actor);
   }
 }
 
@@ -358,6 +358,6 @@ describe('the providers of a resource', () => {
       principal: { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'all' },
       requestId: 'r',
     });
-    expect(lent).toMatchObject([[7n, { borrower: 'Ada' }, { origin: { requestId: 'r' } }]]);
+    expect(lent).toMatchObject([[7n, { borrower: 'Ada' }, { actor: { requestId: 'r' } }]]);
   });
 });

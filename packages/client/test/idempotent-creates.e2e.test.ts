@@ -17,13 +17,13 @@ import {
   NewOf,
   PatchOf,
   ReplacementOf,
+  RequestActor,
   RequestIdempotencyKey,
-  RequestOrigin,
   RequireScope,
   ServiceException,
   TextField,
 } from '../../framework/src/index.js';
-import type { Origin } from '../../framework/src/index.js';
+import type { Actor } from '../../framework/src/index.js';
 import {
   appOf,
   migrationOf,
@@ -90,10 +90,10 @@ class ToolsController {
   @API.create
   async create(
     @Body() tool: NewToolDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestIdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<Created<ToolDto>> {
-    return new Created(await this.tools.create(tool, { origin, idempotencyKey }));
+    return new Created(await this.tools.create(tool, { actor, idempotencyKey }));
   }
 }
 

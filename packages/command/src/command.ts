@@ -26,12 +26,7 @@ interface Run {
   readonly end: (exitCode: number) => void;
 }
 
-/**
- * Runs the command of a service.
- *
- * @param signal aborted with the name of a signal of the process
- * @returns the exit code
- */
+/** Returns the exit code. The signal is aborted with the name of a signal of the process. */
 export async function run(
   service: Service,
   args: readonly string[],

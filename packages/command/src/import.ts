@@ -19,7 +19,7 @@ import type { ColumnNames } from './csv/csv-header.js';
 import { ErrorsFile } from './errors-file.js';
 import type { Refusal } from './errors-file.js';
 import { formatOf } from './formats.js';
-import { asItIs, unescapeFormula } from './csv/formulas.js';
+import { unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
 import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
@@ -61,7 +61,7 @@ export async function importFiles(
   }
   const { unescapeFormulas = false } = options;
   const names: ColumnNames = options.map ?? new Map();
-  const convertText = unescapeFormulas ? unescapeFormula : asItIs;
+  const convertText = unescapeFormulas ? unescapeFormula : undefined;
   const sources = files.map((file) => {
     const format = formatOf(file, options.format);
     if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');

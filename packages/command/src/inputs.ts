@@ -6,7 +6,7 @@ import { EXIT, InputError, usageError } from './command-error.js';
 import type { ColumnNames } from './csv/csv-header.js';
 import type { Format } from './formats.js';
 import type { TextConversion } from './csv/formulas.js';
-import { NdjsonInput } from './records.js';
+import { ndjsonInput } from './records.js';
 import type { Input } from './records.js';
 import type { Column } from './resources.js';
 
@@ -22,15 +22,12 @@ export interface Source {
   readonly format: Format;
   readonly columns: readonly Column[];
   readonly names: ColumnNames;
-  readonly convertText: TextConversion;
+  readonly convertText: TextConversion | undefined;
 }
 
 /**
- * Checks that a file can be read, and how it begins. Of what can be read only once, such as a pipe, the beginning is
- * checked later.
- *
- * @returns its size
- * @throws CommandError
+ * Checks that a file can be read, and how it begins, and returns its size. Of what can be read only once, such as a pipe, the
+ * beginning is checked later.
  */
 export async function checkSource(source: Source): Promise<number> {
   const { file } = source;
@@ -69,39 +66,28 @@ export function refusedPath({ file, format }: Source): string {
 export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Promise<Input> {
   const name = nameOf(source);
   const utf8 = withoutUtf16(name, bytes);
-  if (source.format === 'ndjson') return new NdjsonInput(name, withoutByteOrderMark(utf8));
+  if (source.format === 'ndjson') return ndjsonInput(name, withoutByteOrderMark(utf8));
   const { CsvInput } = await import('./csv/csv.js');
-  return new CsvInput(name, utf8, source.columns, source.convertText, source.names);
+  return new CsvInput(name, utf8, source.columns, source.names, source.convertText);
 }
 
 async function* withoutUtf16(name: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let begun: Buffer | undefined = Buffer.alloc(0);
+  let begun = Buffer.alloc(0);
   for await (const chunk of bytes) {
-    if (begun === undefined) yield chunk;
+    if (begun.length >= LEAST) yield chunk;
     else {
       begun = Buffer.concat([begun, chunk]);
-      if (begun.length < LEAST) continue;
-      if (isUtf16(begun)) throw utf16(name);
-      yield begun;
-      begun = undefined;
+      if (begun.length >= LEAST) yield checked(name, begun);
     }
   }
-  if (begun === undefined) return;
-  if (isUtf16(begun)) throw utf16(name);
-  yield begun;
+  if (begun.length < LEAST) yield checked(name, begun);
 }
 
-/** Whether bytes begin with its byte order mark or, as Latin letters in UTF-16, consist of NUL to a quarter. */
-function isUtf16(bytes: Buffer): boolean {
-  const mark = bytes.length < 2 ? 0 : bytes.readUInt16BE();
-  if (mark === 0xfeff || mark === 0xfffe) return true;
-  const beginning = bytes.subarray(0, 1_024);
-  const nuls = beginning.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0);
-  return nuls > 0 && nuls >= beginning.length / 4;
-}
-
-function utf16(name: string): InputError {
-  return new InputError(
+/** In UTF-16, bytes begin with its byte order mark, or every other byte of Latin letters is NUL. */
+function checked(name: string, begun: Buffer): Buffer {
+  const mark = begun.length < 2 ? 0 : begun.readUInt16BE();
+  if (mark !== 0xfeff && mark !== 0xfffe && !begun.subarray(0, LEAST).includes(0)) return begun;
+  throw new InputError(
     EXIT.usage,
     `${name} is in UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8`,
   );

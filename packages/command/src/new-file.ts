@@ -8,10 +8,7 @@ export class NewFile {
   private file: FileHandle | undefined;
   private isBroken = false;
 
-  /**
-   * @param path the file that is wanted; if it exists, a number is added to the name
-   * @param content what the lines are
-   */
+  /** @param path if it exists, a number is added to the name */
   constructor(
     private path: string,
     private readonly content: string,
@@ -22,12 +19,7 @@ export class NewFile {
     return this.isBroken ? undefined : this.file && this.path;
   }
 
-  /**
-   * Does nothing after a failure.
-   *
-   * @param header what the file begins with
-   * @throws CommandError if the lines cannot be written
-   */
+  /** Does nothing after a failure, which is a CommandError. */
   async append(header: Buffer, added: readonly Buffer[]): Promise<void> {
     if (added.length === 0 || this.isBroken) return;
     try {

@@ -3,10 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { ColumnNames } from './csv/csv-header.js';
 import type { Column, Filter } from './resources.js';
 
-/**
- * What an option of the arguments chooses. It is looked for before all else, because other options depend on it. Commander refuses a
- * name that is unknown.
- */
+/** What other options depend on, so it is looked for before all else. Commander rejects a name that is unknown. */
 export function chosenIn<T extends { readonly name: string }>(
   args: readonly string[],
   option: 'resource' | 'feed',

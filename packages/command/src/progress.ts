@@ -14,10 +14,7 @@ export class Progress {
   private readonly start = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param noun what the rows are, in the plural
-   * @param totalBytes of the input, if known
-   */
+  /** @param noun of the rows, in the plural */
   constructor(
     private readonly stderr: Terminal['stderr'],
     private readonly noun: string,

@@ -38,31 +38,26 @@ export class ByteQueue {
   }
 }
 
-/** One record per line, in bytes and not in text like the lines of a response: they are sent as they are, and the service checks them. */
-export class NdjsonInput implements Input {
-  readonly header = Buffer.alloc(0);
+export function ndjsonInput(name: string, bytes: AsyncIterable<Buffer>): Input {
+  return { header: Buffer.alloc(0), records: () => linesOf(name, bytes) };
+}
 
-  constructor(
-    private readonly name: string,
-    private readonly source: AsyncIterable<Buffer>,
-  ) {}
-
-  async *records(): AsyncGenerator<InputRecord> {
-    const begun = new ByteQueue();
-    let line = 1;
-    for await (const chunk of this.source) {
-      let start = 0;
-      for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
-        begun.push(chunk.subarray(start, end + 1));
-        yield* recordOf(begun.take(begun.length), line);
-        start = end + 1;
-        line += 1;
-      }
-      begun.push(chunk.subarray(start));
-      if (begun.length > MAX_RECORD) throw tooLong(this.name, line);
+/** In bytes and not in text like the lines of a response: they are sent as they are, and the service checks them. */
+async function* linesOf(name: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<InputRecord> {
+  const begun = new ByteQueue();
+  let line = 1;
+  for await (const chunk of bytes) {
+    let start = 0;
+    for (let end = chunk.indexOf('\n'); end !== -1; end = chunk.indexOf('\n', start)) {
+      begun.push(chunk.subarray(start, end + 1));
+      yield* recordOf(begun.take(begun.length), line);
+      start = end + 1;
+      line += 1;
     }
-    yield* recordOf(begun.take(begun.length), line);
+    begun.push(chunk.subarray(start));
+    if (begun.length > MAX_RECORD) throw tooLong(name, line);
   }
+  yield* recordOf(begun.take(begun.length), line);
 }
 
 /** Nothing for a blank line. */

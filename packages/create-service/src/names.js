@@ -26,9 +26,9 @@ const KEYWORDS =
 
 /** Names, singular and plural, in the code, paths, tables and changes of a resource, or in the framework. */
 const TAKEN =
-  `access-token after api-schema app array body-types boolean change-of column date docs dto-of entity error
+  `access-token actor after api-schema app array body-types boolean change-of column date docs dto-of entity error
   export-of feed filled framework generated-id generated-id-repository health id idempotency-key index injectable int64-field kind limit
-  lines list-of metrics migration module new-of no-other-parameters number object openapi origin patch patch-of
+  lines list-of metrics migration module new-of no-other-parameters number object openapi patch patch-of
   position precondition primary-generated-column principal query replacement-of request-id resource resource-module
   service-exception signal string text-field time`
     .split(/\s+/)

@@ -20,12 +20,14 @@ export { prepared } from './database/statements.js';
 export { setTableNeeds } from './database/table-needs.js';
 export type { TableNeeds } from './database/table-needs.js';
 /** A response that lasts: `text/event-stream`. */
-export { EventStream } from './http/answers/event-stream.js';
+export { EventStream } from './http/responses/event-stream.js';
 /** A page of a list, and the parameters that ask for the next one. */
-export { Page } from './http/answers/page.js';
-export type { PageParameters } from './http/answers/page.js';
+export { Page } from './http/responses/page.js';
+export type { PageParameters } from './http/responses/page.js';
 /** An error in one line for the log, without values of users. */
-export { describeFailure } from './observability/describe-failure.js';
+export { describeError } from './observability/describe-error.js';
+/** @deprecated Use `describeError`. */
+export { describeError as describeFailure } from './observability/describe-error.js';
 /** The declared columns of an entity whose properties are in its DTO. */
 export { memberColumnsOf } from './resources/properties/dto-of.js';
 /** The columns of an entity as SQL and as JSON, for tables that are no resource of their own. */

@@ -24,14 +24,14 @@ export { SERVICE_RANGE, allErrors, defineErrors } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
 export { FrameworkModule } from './app/framework.module.js';
-export { Created } from './http/answers/created.js';
-export type { Precondition } from './http/answers/entity-tag.js';
-export type { EventStream } from './http/answers/event-stream.js';
-export { MAX_FILTERS } from './http/answers/page.js';
-export type { Page } from './http/answers/page.js';
-export { Representation } from './http/answers/representation.js';
-export { RequestPrecondition } from './http/answers/entity-tag.js';
-export { RequestSignal } from './http/answers/request-signal.js';
+export { Created } from './http/responses/created.js';
+export type { Precondition } from './http/responses/entity-tag.js';
+export type { EventStream } from './http/responses/event-stream.js';
+export { MAX_FILTERS } from './http/responses/page.js';
+export type { Page } from './http/responses/page.js';
+export { Representation } from './http/responses/representation.js';
+export { RequestPrecondition } from './http/responses/entity-tag.js';
+export { RequestSignal } from './http/responses/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {
   BodyTypes,
@@ -58,8 +58,8 @@ export type {
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
 export type { Filled, Lasting } from './resources/properties/filled.js';
-export { RequestOrigin } from './resources/recording/origin.js';
-export type { Origin } from './resources/recording/origin.js';
+export { RequestActor, RequestOrigin } from './resources/recording/actor.js';
+export type { Actor, Origin } from './resources/recording/actor.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,

@@ -3,12 +3,12 @@ import {
   ApiResource,
   Created,
   Representation,
+  RequestActor,
   RequestIdempotencyKey,
-  RequestOrigin,
   RequireScope,
   UuidPipe,
 } from '@resource-service/framework';
-import type { Origin, Page } from '@resource-service/framework';
+import type { Actor, Page } from '@resource-service/framework';
 import { ListLoansDto, NewLoanDto, StoredLoanDto } from './dto/loan.dto.js';
 import { LOAN_ERRORS } from './loans.errors.js';
 import { LOAN_EXAMPLES } from './loans.examples.js';
@@ -32,10 +32,10 @@ export class LoansController {
   @RequireScope('tools:lend')
   async create(
     @Body() loan: NewLoanDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestIdempotencyKey() key: string | undefined,
   ): Promise<Created<StoredLoanDto>> {
-    return new Created(await this.loans.begin(loan, origin, key));
+    return new Created(await this.loans.begin(loan, actor, key));
   }
 
   @Get()
@@ -53,7 +53,7 @@ export class LoansController {
   @Delete(':id')
   @HttpCode(204)
   @RequireScope('tools:lend')
-  remove(@Param('id', UuidPipe) id: string, @RequestOrigin() origin: Origin): Promise<void> {
-    return this.loans.end(id, origin);
+  remove(@Param('id', UuidPipe) id: string, @RequestActor() actor: Actor): Promise<void> {
+    return this.loans.end(id, actor);
   }
 }

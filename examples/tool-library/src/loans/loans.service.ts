@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Idempotency, ServiceException, Transactions } from '@resource-service/framework';
-import type { Origin, Page } from '@resource-service/framework';
+import type { Actor, Page } from '@resource-service/framework';
 import { Tool } from '../tools/tool.entity.js';
 import { ToolsRepository } from '../tools/tools.repository.js';
 import { StoredLoanDto } from './dto/loan.dto.js';
@@ -22,15 +22,15 @@ export class LoansService {
    * @param key of a client that may send the request again
    * @throws ServiceException `loan-tool-not-found`, `loan-tool-on-loan`, `idempotency-key-reused`
    */
-  begin(loan: NewLoanDto, origin: Origin, key: string | undefined): Promise<StoredLoanDto> {
-    const once = { key, operation: 'begin a loan', origin, content: loan };
+  begin(loan: NewLoanDto, actor: Actor, key: string | undefined): Promise<StoredLoanDto> {
+    const once = { key, operation: 'begin a loan', actor, content: loan };
     return this.idempotency.once(once, StoredLoanDto, async (manager) => {
       const tool = await manager.findOne(Tool, {
         where: { id: loan.toolId },
         lock: { mode: 'pessimistic_write' },
       });
       if (tool === null) throw new ServiceException(LOAN_ERRORS.loanToolNotFound);
-      const begun = await this.loans.create(loan, { manager, origin });
+      const begun = await this.loans.create(loan, { manager, actor });
       await this.tools.patch(tool.id, { borrower: loan.borrower }, { manager });
       return begun;
     });
@@ -46,10 +46,10 @@ export class LoansService {
   }
 
   /** @throws ServiceException `loan-not-found` */
-  async end(id: string, origin: Origin): Promise<void> {
+  async end(id: string, actor: Actor): Promise<void> {
     const { toolId } = await this.loans.find(id);
     await this.transactions.run(async (manager) => {
-      await this.loans.remove(id, { manager, origin });
+      await this.loans.remove(id, { manager, actor });
       await this.tools.patch(toolId, { borrower: null }, { manager });
     });
   }

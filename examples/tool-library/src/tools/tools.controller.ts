@@ -6,13 +6,13 @@ import {
   Int64Pipe,
   LinesFile,
   Representation,
+  RequestActor,
   RequestIdempotencyKey,
-  RequestOrigin,
   RequestPrecondition,
   RequestSignal,
   RequireScope,
 } from '@resource-service/framework';
-import type { Origin, Page, Precondition } from '@resource-service/framework';
+import type { Actor, Page, Precondition } from '@resource-service/framework';
 import {
   ExportToolsDto,
   StoredToolDto,
@@ -39,10 +39,10 @@ export class ToolsController {
   @RequireScope('tools:write')
   async create(
     @Body() tool: NewToolDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestIdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<Created<StoredToolDto>> {
-    return new Created(await this.tools.create(tool, { origin, idempotencyKey }));
+    return new Created(await this.tools.create(tool, { actor, idempotencyKey }));
   }
 
   @Get()

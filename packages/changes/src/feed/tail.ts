@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ServiceException } from '@resource-service/framework';
-import { describeFailure } from '@resource-service/framework/extension';
+import { describeError } from '@resource-service/framework/extension';
 import type { Key } from '@resource-service/framework/extension';
 import type { ChangeReader, Start } from './change-reader.js';
 import type { WrittenChange } from './change-writer.js';
@@ -154,7 +154,7 @@ export class Tail {
       } catch (error) {
         // The pool reports outages.
         if (!isReported && !(error instanceof ServiceException)) {
-          this.logger.error({ reason: describeFailure(error) }, 'changes cannot be followed');
+          this.logger.error({ reason: describeError(error) }, 'changes cannot be followed');
           isReported = true;
         }
         await sleep(INTERVALS.retry, undefined, { ref: false });

@@ -1,6 +1,6 @@
 import { escapeIdentifier } from 'pg';
 import type { Logger } from 'pino';
-import { describeFailure, stateOf } from '@resource-service/framework/extension';
+import { describeError, stateOf } from '@resource-service/framework/extension';
 import type { Statements } from '@resource-service/framework';
 import type { EntityColumns } from '@resource-service/framework/extension';
 
@@ -52,7 +52,7 @@ export async function findObstacles(
     return found.map(([reason]) => reason);
   } catch (error) {
     // The role lacks a privilege, the database a function, or its sequence is not as it must be.
-    if (/^42|^55000$/.test(stateOf(error) ?? '')) return [describeFailure(error)];
+    if (/^42|^55000$/.test(stateOf(error) ?? '')) return [describeError(error)];
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeIdentifier } from 'pg';
 import { ERRORS, ServiceException, StartupError } from '@resource-service/framework';
-import { describeFailure, isOutage, prune } from '@resource-service/framework/extension';
+import { describeError, isOutage, prune } from '@resource-service/framework/extension';
 import type { ChangeRecorder, RecordedResource } from '@resource-service/framework';
 import type { EntityColumns } from '@resource-service/framework/extension';
 import { changesOfService } from '../changes-of-service.js';
@@ -83,7 +83,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       this.isPending = false;
     } catch (error) {
       if (error instanceof StartupError || !isOutage(error)) throw error;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
       this.isPending = true;
     }
@@ -97,7 +97,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       this.prune(signal);
     } catch (error) {
       if (signal.aborted) return;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       const { tableName } = this.records();
       this.resource.logger.error(
         { reason },

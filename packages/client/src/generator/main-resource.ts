@@ -151,12 +151,12 @@ export type FollowQuery = Omit<ChangesQuery, 'limit'>;
     methods: `
   /** Iterates over the recorded changes, the oldest first, page by page, up to the newest. */
   changes(query?: ChangesQuery & RequestOptions): AsyncGenerator<${schema}, void> {
-    return this.#feed.all(query);
+    return this.#${camelCase(name)}.all(query);
   }
 
   /** The position of the newest change. */
   latestPosition(options?: RequestOptions): Promise<bigint> {
-    return this.#feed.latestPosition(options);
+    return this.#${camelCase(name)}.latestPosition(options);
   }
 
   /**
@@ -164,7 +164,7 @@ export type FollowQuery = Omit<ChangesQuery, 'limit'>;
    * with an error that a further attempt would not change. It connects again whenever the connection ends.
    */
   followChanges(query?: FollowQuery & RequestOptions): AsyncGenerator<${schema}, void> {
-    return this.#feed.follow(query);
+    return this.#${camelCase(name)}.follow(query);
   }
 `,
   };

@@ -22,9 +22,14 @@ export interface Plan {
   /** The resource whose operations are methods of the class itself. */
   readonly main: Resource | undefined;
   readonly mainFeed: Feed | undefined;
-  /** Each of the others is a property. */
-  readonly resources: readonly Resource[];
-  readonly feeds: readonly Feed[];
+  /** What the class consists of. Those for its own methods are private. */
+  readonly properties: readonly {
+    readonly property: string;
+    readonly type: 'Resource' | 'Feed';
+    readonly name: string;
+  }[];
+  /** Of the resources and feeds, by name. */
+  readonly schemas: readonly string[];
   readonly idempotentCreates: readonly string[];
 }
 
@@ -37,14 +42,23 @@ export function planOf(identity: ClientIdentity, document: OpenApiDocument): Pla
     throw new Error(`the OpenAPI document has no resource ${resource.name}`);
   }
   const mainFeed = main && feeds[0];
+  const propertyOf = (type: 'Resource' | 'Feed') => (each: Resource | Feed) => ({
+    property: `${each === main || each === mainFeed ? '#' : ''}${camelCase(each.name)}`,
+    type,
+    name: each.name,
+  });
+  const schemas = [
+    ...resources.flatMap((each) => Object.values(each.schemas)),
+    ...feeds.map(({ schema }) => schema),
+  ];
   return {
     identity,
     packageName,
     className: resource?.className ?? capital(camelCase(identity.name)),
     main,
     mainFeed,
-    resources: resources.filter((each) => each !== main),
-    feeds: feeds.filter((each) => each !== mainFeed),
+    properties: [...resources.map(propertyOf('Resource')), ...feeds.map(propertyOf('Feed'))],
+    schemas: [...new Set(schemas)],
     idempotentCreates: idempotentCreatesOf(document),
   };
 }

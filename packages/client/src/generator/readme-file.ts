@@ -1,19 +1,11 @@
 import { camelCase } from './names.js';
 import type { Plan } from './names.js';
 
-export function readmeFile({
-  identity,
-  packageName,
-  className,
-  main,
-  mainFeed,
-  resources,
-  feeds,
-}: Plan): string {
-  const properties = [
-    ...resources.map(({ name }) => [name, 'Resource'] as const),
-    ...feeds.map(({ name }) => [name, 'Feed'] as const),
-  ].map(([name, type]) => `- \`service.${camelCase(name)}\`: a \`${type}\`\n`);
+export function readmeFile(plan: Plan): string {
+  const { identity, packageName, className, main, mainFeed } = plan;
+  const properties = plan.properties
+    .filter(({ property }) => !property.startsWith('#'))
+    .map(({ property, type }) => `- \`service.${property}\`: a \`${type}\`\n`);
   const own = main && `\`service.${camelCase(main.name)}()\` iterates over all ${main.name}`;
   const changes = mainFeed && ', and `service.followChanges()` over their changes';
   return `# ${identity.title}: client

@@ -20,10 +20,8 @@ export const INT64_MEMBERS = ${JSON.stringify(int64MembersOf(document))} as cons
 }
 
 /**
- * The file of a package that is installed beside this one. It is looked for from the working directory: in a workspace, or with
- * another package manager than npm, it is not above the folder of this package.
- *
- * @throws Error with the code `MODULE_NOT_FOUND`
+ * The file of a package beside this one, from the working directory: in a workspace, or with another package manager than npm, it is
+ * not above the folder of this package.
  */
 export function installedPackage(name: string): string {
   const paths = [process.cwd(), import.meta.dirname];

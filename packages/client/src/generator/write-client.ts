@@ -38,10 +38,8 @@ const PACKAGE = fileURLToPath(
 );
 
 /**
- * Writes the client of a service, as a package that can be packed and published: the code that all clients share, the types of
- * the document, and a class with the operations. `client.tgz` in the folder is the packed package.
- *
- * @param folder what it contains is replaced
+ * Writes the client of a service, as a package: the code that all clients share, the types of the document, and a class with the
+ * operations. It replaces what the folder contains. `client.tgz` there is the packed package.
  */
 export async function writeClient(source: ClientSource, folder: string): Promise<void> {
   const { identity, document, errors, license } = source;

@@ -12,11 +12,7 @@ export const LONGEST_LIMIT = 10_000;
 /** In seconds. If the response asks for a longer wait, another attempt makes no sense now. */
 const LONGEST_RETRY_AFTER = 60;
 
-/**
- * Repeats an attempt that fails. The signal ends the pauses.
- *
- * @param delayAfter how long to wait after an error, in milliseconds. Throws if there is to be no further attempt
- */
+/** @param delayAfter in milliseconds. Throws if there is to be no further attempt */
 export async function repeat<T>(
   attempt: () => Promise<T>,
   delayAfter: (error: unknown, failures: number) => number,
@@ -31,11 +27,7 @@ export async function repeat<T>(
   }
 }
 
-/**
- * A random pause (full jitter) after a failure, in milliseconds.
- *
- * @param failures how many there were in a row before
- */
+/** A random pause (full jitter), in milliseconds, after a number of errors in a row. */
 export function backoff(failures: number, first = FIRST_LIMIT, longest = LONGEST_LIMIT): number {
   return Math.random() * Math.min(first * 2 ** failures, longest);
 }

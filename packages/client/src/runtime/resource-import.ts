@@ -107,10 +107,8 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
 }
 
 /**
- * Reads the response to one request.
+ * Reads the response to one request. If it is cut off, there is no summary.
  *
- * @param refused gets the refused records, also of a response that is cut off
- * @returns nothing if the response was cut off
  * @throws ServiceError if the service could not go on
  */
 export async function readImport(

@@ -1,12 +1,7 @@
 /** The longest delay of `setTimeout`. */
 export const LONGEST_WAIT = 2 ** 31 - 1;
 
-/**
- * Waits for work, but no longer than until the time is over or the signal aborts. The work gets a signal that says so; it
- * may also ignore it.
- *
- * @throws the reason of the signal, or a `TimeoutError`
- */
+/** Waits for work until the time is over or the signal aborts, which the work may ignore. Throws the reason, or a `TimeoutError`. */
 export async function within<T>(
   milliseconds: number,
   signal: AbortSignal | null,
@@ -31,7 +26,6 @@ export async function within<T>(
   }
 }
 
-/** @throws the reason of the signal as soon as it aborts */
 export function pause(milliseconds: number, signal: AbortSignal | null): Promise<void> {
   const wait = (stopped: AbortSignal) =>
     new Promise<void>((resolve) => {

@@ -22,11 +22,7 @@ export interface Connection {
   readonly limits: Limits;
 }
 
-/**
- * Reads the variables of the command.
- *
- * @throws CommandError that names the variable and the rule, but not the value, which may be a secret
- */
+/** Its errors name the variable and what it must be, but not the value, which may be a secret. */
 export async function readConnection(
   service: Service,
   environment: NodeJS.ProcessEnv,

@@ -24,35 +24,41 @@ export class HttpClient {
   ) {}
 
   async fetch(request: Request): Promise<Response> {
-    const { service, token } = this.connection;
     const incoming = await this.responseTo(request);
     const { statusCode: status = 0, statusMessage: statusText = '', headers } = incoming;
-    const fail = (error: Error): never => {
+    try {
+      await this.check(incoming, request.headers);
+    } catch (error) {
       incoming.destroy();
       throw error;
-    };
-    if (status === 200) {
-      const type = headers['content-type'];
-      if (!type?.startsWith(request.headers.get('Accept')!)) {
-        fail(
-          new ContactError(`${service.variables.url} does not lead to ${oneOf(service.identity)}`),
-        );
-      }
-    } else if (status < 400 || status > 599) {
-      const target = headers.location === undefined ? '' : ` to ${headers.location}`;
-      fail(new ContactError(`the answer was ${status} ${statusText}${target}`));
-    } else if (
-      status === 401 &&
-      request.headers.get('Authorization') !== `Bearer ${await token()}`
-    ) {
-      // The file holds a new token by now.
-      fail(new TemporaryFailure(`the answer was 401 ${statusText}`));
     }
     const init = { status, statusText, headers: { 'Retry-After': headers['retry-after'] ?? '' } };
     return new Response(
       ReadableStream.from(incoming) as ConstructorParameters<typeof Response>[0],
       init,
     );
+  }
+
+  /** Rejects what is not from the service. */
+  private async check(
+    { statusCode: status = 0, statusMessage, headers }: IncomingMessage,
+    sent: Headers,
+  ): Promise<void> {
+    const { service, token } = this.connection;
+    if (status === 200) {
+      if (headers['content-type']?.startsWith(sent.get('Accept')!)) return;
+      throw new ContactError(
+        `${service.variables.url} does not lead to ${oneOf(service.identity)}`,
+      );
+    }
+    if (status < 400 || status > 599) {
+      const target = headers.location === undefined ? '' : ` to ${headers.location}`;
+      throw new ContactError(`the answer was ${status} ${statusMessage}${target}`);
+    }
+    // A file may hold a new token by now.
+    if (status === 401 && sent.get('Authorization') !== `Bearer ${await token()}`) {
+      throw new TemporaryFailure(`the answer was 401 ${statusMessage}`);
+    }
   }
 
   private async responseTo({ method, url, headers, body }: Request): Promise<IncomingMessage> {

@@ -1,24 +1,17 @@
 /** In milliseconds. */
-export interface Limits {
-  /** Longest time of a request without a byte sent or received. */
-  readonly idle: number;
-  /** First and longest pause between attempts. */
-  readonly firstPause: number;
-  readonly longestPause: number;
-  /** Longest time without any success. */
-  readonly patience: number;
-  /** Longest time until the first connection. */
-  readonly firstContact: number;
-}
-
-export const LIMITS: Limits = {
-  // As long as nginx waits for an answer by default.
+export const LIMITS = {
+  /** Longest time of a request without a byte sent or received, as nginx waits for an answer by default. */
   idle: 60_000,
+  /** First and longest pause between attempts. */
   firstPause: 200,
   longestPause: 10_000,
+  /** Longest time without any success. */
   patience: 120_000,
+  /** Longest time until the first connection. */
   firstContact: 5_000,
 };
+
+export type Limits = Readonly<typeof LIMITS>;
 
 const SECONDS = new Intl.NumberFormat('en', {
   style: 'unit',

@@ -19,11 +19,7 @@ export function columnsText(columns: readonly Column[]): string {
   return optional === '' ? required : `${required}, and may have ${optional}`;
 }
 
-/**
- * The column of each field of a header line; `undefined` if it is ignored.
- *
- * @throws InputError
- */
+/** The column of each field of a header line; `undefined` if it is ignored. */
 export function columnsOf(
   name: string,
   fields: readonly string[],

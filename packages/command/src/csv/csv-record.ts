@@ -1,5 +1,4 @@
 import { ExactNumber, stringifyExactJson } from '@resource-service/framework/exact-json';
-import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import type { Column, ColumnType } from '../resources.js';
 
@@ -10,14 +9,11 @@ export function csvHeader(columns: readonly Column[]): string {
   return `${columns.map(({ name }) => name).join()}\r\n`;
 }
 
-/**
- * @param record from `parseExactJson`
- * @param convertText makes what to write of a text
- */
+/** @param record from `parseExactJson` */
 export function csvRecord(
   columns: readonly Column[],
   record: Readonly<Record<string, unknown>>,
-  convertText: TextConversion = asItIs,
+  convertText?: TextConversion,
 ): string {
   let fields = '';
   for (const { name, type } of columns) fields += `,${fieldOf(type, record[name], convertText)}`;
@@ -25,9 +21,9 @@ export function csvRecord(
 }
 
 /** Quotes all text, because then no character needs a rule. */
-function fieldOf(type: ColumnType, value: unknown, convertText: TextConversion): string {
+function fieldOf(type: ColumnType, value: unknown, convertText?: TextConversion): string {
   if (value === undefined || value === null) return '';
-  if (type === 'text' && typeof value === 'string') return quoted(convertText(value));
+  if (type === 'text' && typeof value === 'string') return quoted(convertText?.(value) ?? value);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value instanceof ExactNumber) return value.toString();
   return quoted(stringifyExactJson(value));

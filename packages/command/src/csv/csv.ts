@@ -5,7 +5,6 @@ import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { columnsOf, headerError } from './csv-header.js';
 import type { ColumnNames } from './csv-header.js';
-import { asItIs } from './formulas.js';
 import type { TextConversion } from './formulas.js';
 import { ByteQueue, MAX_RECORD, tooLong } from '../records.js';
 import type { Content, Input, InputRecord } from '../records.js';
@@ -47,8 +46,8 @@ export class CsvInput implements Input {
     private readonly name: string,
     private readonly source: AsyncIterable<Buffer>,
     private readonly columns: readonly Column[],
-    private readonly convertText = asItIs,
     private readonly names: ColumnNames = new Map(),
+    private readonly convertText?: TextConversion,
   ) {}
 
   async *records(): AsyncGenerator<InputRecord> {
@@ -108,7 +107,7 @@ function contentOf(
   columns: readonly (Column | undefined)[],
   fields: readonly string[],
   source: Buffer,
-  convertText: TextConversion,
+  convertText: TextConversion | undefined,
 ): Content {
   if (!isUtf8(source)) return { fault: 'it is not UTF-8' };
   if (fields.length !== columns.length) {
@@ -120,7 +119,9 @@ function contentOf(
       const field = values[at];
       if (column === undefined || field === undefined) return [];
       const { name, type } = column;
-      return [`"${name}":${jsonOf(type, type === 'text' ? convertText(field) : field)}`];
+      return [
+        `"${name}":${jsonOf(type, type === 'text' ? (convertText?.(field) ?? field) : field)}`,
+      ];
     });
     return { json: Buffer.from(`{${members.join()}}`) };
   } catch (error) {

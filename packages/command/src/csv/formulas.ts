@@ -1,7 +1,5 @@
 export type TextConversion = (text: string) => string;
 
-export const asItIs: TextConversion = (text) => text;
-
 /**
  * What spreadsheets take for a formula: a text that begins with `=`, `+`, `-` or `@`, perhaps after white space, or with a
  * control character (OWASP, "CSV Injection"). Also such a text after apostrophes, so that {@link unescapeFormula} returns

@@ -7,7 +7,7 @@ import type { ServiceConfig } from '../config/config.js';
 import { GIVEN_CONFIG } from '../config/config.module.js';
 import { removeDisabled } from '../config/enabled-when.decorator.js';
 import { serveDocs } from '../website/docs.js';
-import { answerOptions } from '../http/server/allowed-methods.js';
+import { respondToOptions } from '../http/server/allowed-methods.js';
 import { requireBasePath } from '../http/server/base-path.js';
 import { corsOptions } from '../http/server/cors.js';
 import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from '../database/limits.js';
@@ -85,7 +85,7 @@ export function setUp(
     const options = { ...corsOptions(isIdempotent), origin: [...corsOrigins] };
     app.enableCors({ ...options, preflightContinue: true });
   }
-  app.use(answerOptions);
+  app.use(respondToOptions);
   if (basePath !== '') app.setGlobalPrefix(basePath);
   if (docsEnabled) serveDocs(app, config);
   return app;

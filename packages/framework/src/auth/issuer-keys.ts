@@ -4,7 +4,7 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import type { Logger } from 'pino';
 import type { JwtConfig } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Metrics } from '../observability/metrics.js';
 import { discover, endpointOf, fetchDocument } from './discovery.js';
@@ -115,7 +115,7 @@ export class IssuerKeys implements OnModuleDestroy {
       this.failedAt = undefined;
     } catch (error) {
       if (this.failedAt === undefined) {
-        this.logger.warn({ reason: describeFailure(error) }, 'the token issuer is unavailable');
+        this.logger.warn({ reason: describeError(error) }, 'the token issuer is unavailable');
       }
       this.failedAt = performance.now();
       // The next fetch repeats the discovery, because the URL of the keys may have changed.

@@ -14,7 +14,7 @@ export function requirePrincipal({ principal }: Pick<Request, 'principal'>): Pri
 /**
  * Wraps a parameter decorator that needs a principal: the service does not start if a `@Public()` route uses it.
  *
- * @param name as in the source, such as `@RequestOrigin()`
+ * @param name as in the source, such as `@RequestActor()`
  */
 export function needingPrincipal<Parameters extends readonly unknown[]>(
   name: string,

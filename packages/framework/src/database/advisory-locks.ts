@@ -1,8 +1,7 @@
 /**
- * Keys of the advisory locks of a whole database (PostgreSQL manual, chapter 13.3.5), all in one place, because two
- * users of one key wait for each other. `@resource-service/local` has 7_526_841_014. Any other number works for a new
- * lock; a key that a release has used keeps its meaning, because instances of two releases run side by side.
- * Functions of a table use keys whose upper 32 bits are its object id, 16384 or more; here, these bits are 1.
+ * All in one place, because two users of one key wait for each other. `@resource-service/local` has 7_526_841_014. A key
+ * that a release has used keeps its meaning: instances of two releases run side by side. Functions of a table use keys
+ * whose upper 32 bits are its object id, 16384 or more; here, these bits are 1.
  */
 export const ADVISORY_LOCKS = {
   /** Held by the instance that migrates. */

@@ -1,6 +1,7 @@
 import type { Span } from '@opentelemetry/api';
 import { requireSize, Sum } from '../bounds/sum.js';
 import { ERRORS } from '../errors/common-errors.js';
+import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
 import {
@@ -8,7 +9,6 @@ import {
   isConflict,
   isOfStatement,
   isOutage,
-  RejectedStatementError,
   RowLockedError,
 } from './database-error.js';
 import { beginBisection, canBePartial, FIRST_ROWS } from './bisection.js';
@@ -170,11 +170,12 @@ export class Batcher<Item, Result> {
     if (bisection.isAside) this.aside -= 1;
     else this.running -= 1;
     // Others would only wait for the lock of the table as well.
-    if (isTableLocked(error)) this.hasTimedOut = true;
+    const isTableLocked = isOfKind(error, ERRORS.rowLocked) && !(error instanceof RowLockedError);
+    if (isTableLocked) this.hasTimedOut = true;
     else if (error === undefined) this.hasTimedOut = false;
     if (bisection.isPartial) this.maxRows = Math.min(this.maxRows, FIRST_ROWS);
     // The wait for a connection, or for other transactions, does not depend on the rows.
-    else if (!isPoolExhausted(error) && !isConflict(error)) {
+    else if (!isOfKind(error, ERRORS.poolExhausted) && !isConflict(error)) {
       this.adapt(group.length, performance.now() - start, error === undefined);
     }
     this.sendNext();
@@ -240,7 +241,7 @@ export class Batcher<Item, Result> {
       const mayBeOfRow = isOfRow || canBePartial(error, bisection);
       const canHalve = group.length > 1 && (isOfRow || this.keysOf(group).size > 1);
       if (!mayBeOfRow || !canHalve) {
-        rejectAll(group, canHalve ? errorOfGroup(error) : error);
+        rejectAll(group, error, canHalve);
         return mayBeOfRow ? undefined : error;
       }
     }
@@ -249,7 +250,7 @@ export class Batcher<Item, Result> {
     const error = await this.commit(first, bisection);
     if (error === undefined) return this.commit(second, bisection);
     // The second half would only run into the error as well.
-    rejectAll(second, errorOfGroup(error));
+    rejectAll(second, error, true);
     return error;
   }
 
@@ -265,12 +266,10 @@ export class Batcher<Item, Result> {
   /** Keeps items with one key together, as far as there are others. */
   private halves(group: Group<Item, Result>): readonly [Group<Item, Result>, Group<Item, Result>] {
     const keys = [...this.keysOf(group)];
-    if (keys.length === 1) {
-      const middle = (group.length + 1) >> 1;
-      return [group.slice(0, middle), group.slice(middle)];
-    }
-    const first = new Set(keys.slice(0, (keys.length + 1) >> 1));
-    const isFirst = (entry: Waiting<Item, Result>) => first.has(this.keyOf(entry));
+    const parts = keys.length === 1 ? group : keys;
+    const first = new Set<unknown>(parts.slice(0, (parts.length + 1) >> 1));
+    const isFirst = (entry: Waiting<Item, Result>) =>
+      first.has(keys.length === 1 ? entry : this.keyOf(entry));
     return [group.filter(isFirst), group.filter((entry) => !isFirst(entry))];
   }
 
@@ -283,20 +282,12 @@ export class Batcher<Item, Result> {
   }
 }
 
-function rejectAll(group: Group<unknown, never>, error: unknown): void {
-  for (const entry of group) entry.reject(error);
+/** @param isSplittable whether an item could succeed without the others */
+function rejectAll(group: Group<unknown, never>, error: unknown, isSplittable: boolean): void {
+  const ofEach = isSplittable && error instanceof RowLockedError ? new GroupLockedError() : error;
+  for (const entry of group) entry.reject(ofEach);
 }
 
-/** The error of items that have not been performed without others. */
-function errorOfGroup(error: unknown): unknown {
-  return error instanceof RowLockedError ? new GroupLockedError() : error;
-}
-
-function isTableLocked(error: unknown): boolean {
-  const isLocked = error instanceof ServiceException && error.kind === ERRORS.rowLocked;
-  return isLocked && !(error instanceof RejectedStatementError && error.canBePartial);
-}
-
-function isPoolExhausted(error: unknown): boolean {
-  return error instanceof ServiceException && error.kind === ERRORS.poolExhausted;
+function isOfKind(error: unknown, kind: ErrorKind): boolean {
+  return error instanceof ServiceException && error.kind === kind;
 }

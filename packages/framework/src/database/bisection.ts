@@ -4,11 +4,7 @@ import { RejectedStatementError } from './database-error.js';
 /** Rows of the first groups. The number doubles while the database is fast. */
 export const FIRST_ROWS = 32;
 
-/**
- * Limits of the bisection of a group that the database rejects, possibly because of only some of its rows. If it rejects all
- * rows, the errors in a row soon end the attempt. The statements are enough for each row of a group of {@link
- * FIRST_ROWS}.
- */
+/** If the database rejects all rows, the errors in a row soon end it. The statements are enough for the first rows. */
 export const MAX_BISECTION = { statements: 2 * FIRST_ROWS, errorsInARow: 16 };
 
 export type Bisection = ReturnType<typeof beginBisection>;

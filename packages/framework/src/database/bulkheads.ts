@@ -49,7 +49,7 @@ class Connections extends Semaphore {
    */
   beside<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.isFree) return this.run(task);
-    if (transactionDepth() > 1 && !this.spare.isFree) throw new Error(NESTED);
+    if (transactionDepth() > 1 && !this.spare.isFree) throw new TypeError(NESTED);
     return this.spare.run(task);
   }
 }

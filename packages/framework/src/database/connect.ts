@@ -5,8 +5,8 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
-import { isOutage, isPermanent, NoPrimaryError, StandbyError } from './database-error.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { isOutage, NoPrimaryError, StandbyError } from './database-error.js';
+import { describeError } from '../observability/describe-error.js';
 import { hostOf } from './connections/find-primary.js';
 
 /** In milliseconds. */
@@ -33,12 +33,7 @@ export interface StartWait {
   readonly onWait?: (reason: string) => void;
 }
 
-/**
- * Retries for a limited time if the server is not up yet.
- *
- * @throws StartupError
- * @throws AbortError when `signal` aborts the wait
- */
+/** @throws StartupError, and AbortError when `signal` aborts the wait */
 export async function connect(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
@@ -54,12 +49,12 @@ export async function connect(
       return;
     } catch (error) {
       if (error instanceof StartupError) throw error;
-      const reason = describeFailure(error);
+      const reason = describeError(error);
       if (!isTransient(error)) {
         throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
       }
       if (performance.now() > deadline) {
-        throw new StartupError(`DATABASE_URL: ${timeout(error, server, limits.wait / 1_000)}`);
+        throw new StartupError(`DATABASE_URL: ${timeout(error, server, seconds)}`);
       }
       onWait(`waiting for the database at ${server}: ${reason}`);
       if (!told) log.info({ server, reason }, `waiting up to ${seconds} s for the database`);
@@ -69,18 +64,22 @@ export async function connect(
   }
 }
 
-/**
- * Host and port of each server, as the driver parses the URL.
- *
- * @throws StartupError when the driver cannot parse the URL or read a file that it names
- */
+/** @throws StartupError when the driver cannot parse the URL or read a file that it names */
 export function serverOf({ options }: DataSource): string {
   try {
     const { urls } = databaseServers((options as PostgresDataSourceOptions).url!);
     return urls.map(hostOf).join(', ');
   } catch (error) {
-    throw new StartupError(`DATABASE_URL: ${describeFailure(error)}`, { cause: error });
+    throw new StartupError(`DATABASE_URL: ${describeError(error)}`, { cause: error });
   }
+}
+
+export function startupErrorOf(
+  dataSource: DataSource,
+  reason: string,
+  cause?: unknown,
+): StartupError {
+  return new StartupError(`DATABASE_URL: ${serverOf(dataSource)}: ${reason}`, { cause });
 }
 
 function timeout(error: unknown, server: string, seconds: number): string {
@@ -89,7 +88,7 @@ function timeout(error: unknown, server: string, seconds: number): string {
   }
   return error instanceof StandbyError
     ? `${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
-    : `${server} did not answer within ${seconds} s: ${describeFailure(error)}`;
+    : `${server} did not answer within ${seconds} s: ${describeError(error)}`;
 }
 
 /**
@@ -102,8 +101,10 @@ const REJECTED_BY_POOLER =
 /** Wrong credentials or TLS settings are permanent. */
 function isTransient(error: unknown): boolean {
   if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isTransient);
-  if (!isOutage(error) || isPermanent(error)) return false;
+  if (!isOutage(error)) return false;
   if (error instanceof DatabaseError) {
+    // The login is not valid, or the database does not exist.
+    if (/^(28|3D)/.test(String(error.code))) return false;
     return error.code !== '08P01' || !REJECTED_BY_POOLER.test(error.message);
   }
   if (error.message === 'The server does not support SSL connections') return false;
@@ -123,8 +124,7 @@ async function requireUtf8(dataSource: DataSource, server: string): Promise<void
 }
 
 /**
- * Checks that tables can be created. Only for a role that creates them: a role of the service may get its privileges
- * on the schema later.
+ * Only for a role that creates tables: a role of the service may get its privileges on the schema later.
  *
  * @throws StartupError
  */

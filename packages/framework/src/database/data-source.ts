@@ -64,6 +64,7 @@ export function dataSourceOptions(
     extra: {
       observability,
       url,
+      /** In the first schema of the search path. */
       tables: [migrationsTableName, ...tableNames(entities)],
       idleTimeoutMillis: limits.idle,
       maxLifetimeSeconds: limits.lifetime / 1_000,
@@ -85,14 +86,9 @@ export function tableNames(entities: readonly Function[]): readonly string[] {
 
 type Extra = ReturnType<typeof dataSourceOptions>['extra'];
 
-/** The tables that a DataSource of {@link dataSourceOptions} has in the first schema of the search path. */
-export function tablesOf({ options }: DataSource): readonly string[] {
-  return (options as { readonly extra: Extra }).extra.tables;
-}
-
-/** The limits of a DataSource of {@link dataSourceOptions}. */
-export function limitsOf({ options }: DataSource): DatabaseLimits {
-  return (options as { readonly extra: Extra }).extra.limits;
+/** Of a DataSource of {@link dataSourceOptions}. */
+export function extraOf({ options }: DataSource): Extra {
+  return (options as { readonly extra: Extra }).extra;
 }
 
 /**
@@ -109,8 +105,10 @@ export function dataSourceOf(options: DataSourceOptions): DataSource {
 
 /** The table of an entity as an identifier of SQL, with its schema if it has one. */
 export function tableOf({ driver }: DataSource, { tablePath }: EntityMetadata): string {
-  const names = tablePath.split('.').map((name) => driver.escape(name));
-  return names.join('.');
+  return tablePath
+    .split('.')
+    .map((name) => driver.escape(name))
+    .join('.');
 }
 
 interface PostgresQueryRunner extends QueryRunner {

@@ -3,7 +3,7 @@ import { TypeORMError } from 'typeorm';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 
 /** read-only transaction: by a setting, or because the server is a standby. */
 export const READ_ONLY = '25006';
@@ -94,8 +94,8 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /**
- * Whether the database cannot serve now, as opposed to a wrong statement. Pool and protocol errors have neither class
- * nor code, so every error that is not known to be a bug counts as an outage.
+ * Whether the database cannot serve now. Pool and protocol errors have neither class nor code, so every error that is
+ * not known to be a bug counts.
  */
 export function isOutage(error: unknown): error is Error {
   if (error instanceof DatabaseError) {
@@ -124,14 +124,17 @@ export class ReadOnlyError extends Error {
 export class NoPrimaryError extends Error {
   /** @param errors by host and port */
   constructor(readonly errors: ReadonlyMap<string, unknown>) {
-    super([...errors].map(([host, error]) => `${host}: ${describeFailure(error)}`).join(', '));
+    super([...errors].map(([host, error]) => `${host}: ${describeError(error)}`).join(', '));
   }
 }
 
-/** Whether every server that was tried is a standby. */
+/** Of each host that was tried. */
+function errorsOf(error: unknown): readonly unknown[] {
+  return error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
+}
+
 export function isOnlyStandby(error: unknown): boolean {
-  const all = error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
-  return all.every((each) => each instanceof StandbyError);
+  return errorsOf(error).every((each) => each instanceof StandbyError);
 }
 
 /** Whether the connection failed. If PostgreSQL itself reports the error, the connection works. */
@@ -159,9 +162,8 @@ export class RolledBackError extends Error {
 const BUGS = [RolledBackError, TypeORMError, TypeError, RangeError, ReferenceError, SyntaxError];
 
 /**
- * Whether the statement fails for all rows: it names a column, a table or a key that is missing (class 42). An error
- * in a function, such as a trigger, has a context, and may concern some rows only. So may a syntax error without a
- * position in the statement: of a value that is read as a query.
+ * Whether the statement fails for all rows: it names what is missing (class 42). An error in a function, such as a
+ * trigger, may concern some rows only. So may a syntax error without a position: of a value that is read as a query.
  */
 export function isOfStatement(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.routine === ROW_CHECK) return false;
@@ -171,10 +173,7 @@ export function isOfStatement(error: unknown): boolean {
   );
 }
 
-/**
- * Whether a single row can have caused the error. A list of SQLSTATEs would not be complete: a text can be too long
- * for an index, and a trigger can fail in any way, for some rows only.
- */
+/** Whether a single row can have caused the error. No list of SQLSTATEs would be complete: a trigger can fail in any way. */
 export function isCausedByRow(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && !isOutage(error) && !isOfStatement(error);
 }
@@ -183,7 +182,7 @@ export function isTooLarge(error: unknown): boolean {
   return isCausedByRow(error) && error.code === '54000';
 }
 
-/** Whether PostgreSQL itself cannot read or store a value in its column: a data exception, or a query with a syntax error. */
+/** Whether PostgreSQL cannot read or store a value in its column: a data exception, or a query with a syntax error. */
 export function isValueRejected(error: unknown): error is DatabaseError {
   return isCausedByRow(error) && /^(22|42601)/.test(String(error.code)) && !isInFunction(error);
 }
@@ -197,12 +196,11 @@ const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
 ]);
 
 /**
- * SQLSTATEs with which a server that works can reject some rows and store others: it cannot reach the server that
- * holds them (a shard of Citus, a foreign table), or cannot read their page.
+ * With these, a server that works can reject some rows and store others: it cannot reach the server that holds them (a
+ * shard of Citus, a foreign table), or cannot read their page.
  */
 const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
-/** `database-unavailable`, or an error of {@link ENDED_STATES}. */
 export class RejectedStatementError extends ServiceException {
   /** @param took how long the statement ran, in milliseconds */
   constructor(
@@ -247,25 +245,19 @@ export function isConflict(error: unknown): boolean {
   return isOutage(error) && ENDED_STATES.get(stateOf(error)) === ERRORS.transactionConflict;
 }
 
-/**
- * Whether a server that works rejects another connection: the login, the database, the privilege, or for want of
- * room. All errors of PgBouncer have the SQLSTATE 08P01.
- */
+/** Whether a server that works rejects another connection. All errors of PgBouncer have the SQLSTATE 08P01. */
 export function isConnectionRejected(error: unknown): boolean {
-  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isConnectionRejected);
-  if (!(error instanceof DatabaseError)) return false;
-  return error.code === '08P01'
-    ? /connections (allowed|exceeded)/.test(error.message)
-    : /^(28|3D|42|53|55)/.test(String(error.code));
-}
-
-/** Whether the server rejected the login or does not have the database, so that a retry would fail as well. */
-export function isPermanent(error: unknown): boolean {
-  return error instanceof DatabaseError && /^(28|3D)/.test(String(error.code));
+  return errorsOf(error).some((each) => {
+    if (!(each instanceof DatabaseError)) return false;
+    return each.code === '08P01'
+      ? /connections (allowed|exceeded)/.test(each.message)
+      : /^(28|3D|42|53|55)/.test(String(each.code));
+  });
 }
 
 /** Class 28 of the PostgreSQL manual, appendix A. */
 export function isLoginRejected(error: unknown): boolean {
-  if (error instanceof NoPrimaryError) return [...error.errors.values()].some(isLoginRejected);
-  return error instanceof DatabaseError && String(error.code).startsWith('28');
+  return errorsOf(error).some(
+    (each) => each instanceof DatabaseError && String(each.code).startsWith('28'),
+  );
 }

@@ -57,22 +57,19 @@ export class DatabaseModule {
     bulkheads: Bulkheads,
   ) {
     waitApart(dataSource, bulkheads);
-    const pool = { db_client_connection_pool_name: identity.name };
-    const use = () => poolOf(dataSource)?.use ?? NO_POOL;
-    const name = 'db_client_connection';
-    for (const state of ['used', 'idle'] as const) {
-      const labels = { ...pool, db_client_connection_state: state };
+    const gauge = (name: string, help: string, value: keyof typeof NO_POOL, labels = {}) =>
       metrics.gauge(
-        `${name}_count`,
-        'Connections of the pool, by state.',
-        () => use()[state],
-        labels,
+        `db_client_connection_${name}`,
+        help,
+        () => (poolOf(dataSource)?.use ?? NO_POOL)[value],
+        { db_client_connection_pool_name: identity.name, ...labels },
       );
+    for (const state of ['used', 'idle'] as const) {
+      const labels = { db_client_connection_state: state };
+      gauge('count', 'Connections of the pool, by state.', state, labels);
     }
-    const pending = 'Requests that wait for a connection of the pool.';
-    metrics.gauge(`${name}_pending_requests`, pending, () => use().pending, pool);
-    const max = 'Maximum number of connections of the pool.';
-    metrics.gauge(`${name}_max`, max, () => use().max, pool);
+    gauge('pending_requests', 'Requests that wait for a connection of the pool.', 'pending');
+    gauge('max', 'Maximum number of connections of the pool.', 'max');
     readiness.addCheck(() =>
       poolOf(dataSource)?.isOnStandby === true ? 'the database is a standby' : undefined,
     );
@@ -88,10 +85,10 @@ function optionsOf(
   limits?: DatabaseLimits,
 ): DataSourceOptions & { readonly manualInitialization: true } {
   const { identity, database } = config;
-  const { poolMax } = database;
   const url = secretOf('DATABASE_URL', database.url, config, logger);
+  const settings = { identity, url, poolMax: database.poolMax, limits };
   return {
-    ...dataSourceOptions({ identity, url, poolMax, limits }, schema, { logger, metrics, tracer }),
+    ...dataSourceOptions(settings, schema, { logger, metrics, tracer }),
     // The start connects with a timeout, while the health port already responds (connect.ts).
     manualInitialization: true,
   };

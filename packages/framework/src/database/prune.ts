@@ -4,7 +4,7 @@ import type { Statement, Statements } from './statements.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { describeFailure } from '../observability/describe-failure.js';
+import { describeError } from '../observability/describe-error.js';
 
 /** Between two rounds, and between two steps of a round, in milliseconds. */
 const INTERVALS = { round: 60_000, step: 100 } as const;
@@ -63,7 +63,7 @@ export async function pruneInSteps(
       lasting = undefined;
     } catch (error) {
       if (!signal.aborted && !isReported(error)) {
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         if (reason !== lasting) logger.error({ table, reason }, `old ${rows} cannot be removed`);
         lasting = reason;
       }

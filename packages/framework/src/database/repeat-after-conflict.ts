@@ -3,18 +3,15 @@ import { isConflict } from './database-error.js';
 
 export const MAX_ATTEMPTS = 3;
 
-/**
- * Milliseconds after the first attempt until which another may begin. One that ends in a deadlock takes a second
- * (`deadlock_timeout`), and three of these end before the reply timeout of 6 s.
- */
+/** Milliseconds until the last attempt begins: three that end in deadlocks, of 1 s each, end before the reply timeout. */
 export const LAST_BEGINS = 3_000;
 
 /** Longest pause before an attempt, in milliseconds. Each is random, so that rivals do not meet again. */
 const MAX_PAUSE = 100;
 
 /**
- * Repeats a whole transaction that was rolled back because of concurrent ones. A COMMIT without a response is not
- * repeated: only PostgreSQL can say that nothing has happened.
+ * Repeats a transaction that was rolled back because of others, but not a COMMIT without a response: only PostgreSQL can
+ * say that nothing has happened.
  *
  * @throws ServiceException `transaction-conflict` if the last attempt was rolled back as well
  */

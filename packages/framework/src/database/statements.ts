@@ -6,7 +6,7 @@ import { DataSource } from 'typeorm';
 import type { EntityManager, QueryRunner } from 'typeorm';
 import { poolOf } from './connections/bounded-pool.js';
 import type { PoolClient } from './connections/pool-client.js';
-import { limitsOf } from './data-source.js';
+import { extraOf } from './data-source.js';
 import type { DatabaseLimits } from './limits.js';
 import { repeatAfterConflict } from './repeat-after-conflict.js';
 
@@ -19,19 +19,16 @@ export function prepared(text: string): { readonly name: string; readonly text: 
 }
 
 /**
- * A parameter that is an array, in a form in which PostgreSQL does not count its elements before it plans. Otherwise
- * it would plan a prepared statement with few elements anew at each execution, for longer than it reads them: a plan
- * for any array is estimated with ten elements, and seems to cost more (manual, `PREPARE`, notes).
+ * An array whose elements PostgreSQL does not count before it plans. Otherwise it would plan a prepared statement with
+ * few elements anew at each execution, because the plan for any array seems to cost more (manual, `PREPARE`, notes).
  */
 export function uncounted(parameter: string, type: string): string {
   return `(SELECT ${parameter}::${type}[])`;
 }
 
 /**
- * Milliseconds after which a read may have an old plan, and is prepared again: PostgreSQL keeps the plan of a
- * prepared statement until the statistics of the table change (manual, `PREPARE`), so after an import into an empty
- * table it reads the whole table for each page, until autovacuum analyzes it. A read from a distant server always
- * takes as long, so this is done only now and then.
+ * Milliseconds after which a read may have an old plan, and is prepared again: after an import into an empty table,
+ * PostgreSQL would read the whole table until autovacuum analyzes it (manual, `PREPARE`).
  */
 const SLOW_READ = 20;
 
@@ -41,7 +38,7 @@ export class Statements {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
   /**
-   * Runs a statement in a separate transaction. Repeats it after a conflict with concurrent transactions.
+   * Runs a statement in a separate transaction, which is repeated after a conflict with others.
    *
    * @param onCitus the statement for a database that is distributed with Citus
    * @throws ServiceException `database-unavailable`, `pool-exhausted` if all connections are in use, and others
@@ -55,7 +52,7 @@ export class Statements {
   }
 
   get limits(): DatabaseLimits {
-    return limitsOf(this.dataSource);
+    return extraOf(this.dataSource).limits;
   }
 
   get isDistributed(): boolean {
@@ -68,8 +65,8 @@ export class Statements {
   }
 
   /**
-   * Statements in the transaction of a manager. A conflict ends the transaction, which is repeated as a whole. Each
-   * statement fails if the manager has no transaction, or no longer.
+   * Statements in the transaction of a manager, which a conflict ends. Each fails if the manager has no transaction, or
+   * no longer.
    */
   in(manager: EntityManager): Pick<Statements, 'run' | 'rows'> {
     // At each statement: after the transaction, the connection belongs to another user.
@@ -91,12 +88,7 @@ export class Statements {
   }
 }
 
-/**
- * The session of a running transaction. Without this check, statements that were meant to be part of a transaction
- * would be committed one by one.
- *
- * @throws Error if the manager has none
- */
+/** @throws Error if the manager has no transaction: its statements would be committed one by one */
 export function requireTransaction({ queryRunner }: EntityManager): QueryRunner {
   if (queryRunner?.isTransactionActive === true) return queryRunner;
   throw new Error(

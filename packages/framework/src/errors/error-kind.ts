@@ -21,11 +21,9 @@ export type ErrorRange = readonly [first: number, last: number];
 /** Of every service, and of resources whose numbers were published before there were ranges. */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 
-/** Factors of the status. */
 const SHORT = 100;
 const LONG = 100_000;
 
-/** The first ending of a long number. */
 const LONG_FROM = 100;
 
 const kinds = new Map<number, ErrorKind>();

@@ -7,7 +7,7 @@ interface ErrorDetails extends ErrorOptions {
   readonly challenge?: string;
 }
 
-/** An error for the client, independent of HTTP (`http/errors/to-answer.ts` makes the response). */
+/** An error for the client, independent of HTTP (`http/errors/to-error-response.ts` makes the response). */
 export class ServiceException extends Error {
   override readonly name = 'ServiceException';
 

@@ -14,7 +14,6 @@ const MAX_DIGITS = 19;
 /** Decimal numbers with at most this many digits survive the conversion to a double and back (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
-/** What a text is, for error messages. */
 export type JsonSource = 'body' | 'line';
 
 /**
@@ -110,7 +109,6 @@ class Parser {
     return value;
   }
 
-  /** With the white space around it. */
   private value(depth: number): unknown {
     const value = this.bareValue(this.next(), depth);
     this.next();

@@ -4,14 +4,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
-import { toAnswer } from '../http/errors/to-answer.js';
+import { toErrorResponse } from '../http/errors/to-error-response.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
 import { methodNotAllowed } from '../http/server/allowed-methods.js';
 import { HttpServer } from '../http/server/http-server.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
-import { sendJson } from '../http/answers/send-json.js';
+import { sendJson } from '../http/responses/send-json.js';
 import { declaresBody } from '../http/body/unread-body.js';
 import { wellFormed } from '../http/server/well-formed.js';
 
@@ -62,7 +62,7 @@ export class ManagementServer {
       wellFormed(request);
       await this.route(request, response);
     } catch (error) {
-      const { status, headers, body } = toAnswer(error);
+      const { status, headers, body } = toErrorResponse(error);
       if (status >= 500) this.logger.error({ error: body.error, err: error }, body.message);
       response.setHeaders(new Headers(headers));
       sendJson(response, status, body);

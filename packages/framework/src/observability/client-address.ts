@@ -7,9 +7,6 @@ const NODE = /^(?:\[([^\]]+)\]|([^:]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
 /** An identifier that hides an address (RFC 7239, section 6.3). */
 const OBFUSCATED = /^_[\w.-]{1,64}$/;
 
-/** RFC 7239, section 6.2. */
-const UNKNOWN = 'unknown';
-
 /** The address of the client, also behind trusted proxies. `undefined` after the connection has closed. */
 export function clientAddress({ ip }: Request): string | undefined {
   return ip === undefined ? undefined : addressIn(ip);
@@ -25,7 +22,7 @@ export function addressIn(entry: string | undefined = ''): string {
   if (isIP(text) === 6) return canonical(text);
   const [, inBrackets = '', plain = ''] = NODE.exec(text) ?? [];
   if (isIP(inBrackets) === 6) return canonical(inBrackets);
-  return isIP(plain) === 4 || OBFUSCATED.test(plain) ? plain : UNKNOWN;
+  return isIP(plain) === 4 || OBFUSCATED.test(plain) ? plain : 'unknown';
 }
 
 /** Without the zone, which has a meaning on one machine only. */

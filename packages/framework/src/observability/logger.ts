@@ -5,7 +5,6 @@ import type { DestinationStream, Level, Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { textLines } from './text-lines.js';
 
-/** Injection token of the pino logger. */
 export const LOGGER = Symbol('LOGGER');
 
 /** @param format default: text if standard output is a terminal, otherwise JSON */
@@ -15,7 +14,7 @@ export function createLogger(
   format: Config['logFormat'] = !destination && process.stdout.isTTY ? 'text' : 'json',
 ): Logger {
   return pino(
-    { level, serializers: { err: (error: unknown) => describeError(error) } },
+    { level, serializers: { err: (error: unknown) => fieldsOf(error) } },
     format === 'text' ? textLines(destination ?? process.stdout) : (destination ?? process.stdout),
   );
 }
@@ -50,7 +49,7 @@ const MAX_CAUSES = 5;
  * Serializes an error and its causes without further properties, because the error of a query contains parameters. It never
  * throws, which would prevent the log line and the response.
  */
-function describeError(error: unknown, causes = 0): object {
+function fieldsOf(error: unknown, causes = 0): object {
   if (!(error instanceof Error)) return { type: typeof error };
   try {
     const { name, message, stack, cause } = error;
@@ -61,7 +60,7 @@ function describeError(error: unknown, causes = 0): object {
       ...('code' in error ? { code: error.code } : {}),
       ...(cause === undefined || causes === MAX_CAUSES
         ? {}
-        : { cause: describeError(cause, causes + 1) }),
+        : { cause: fieldsOf(cause, causes + 1) }),
     };
   } catch {
     return { type: 'Error', message: 'an error whose properties cannot be read' };

@@ -6,9 +6,7 @@ import type { Identity } from '../config/identity.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/**
- * Prometheus metrics. Names follow the OpenTelemetry semantic conventions where these define a name.
- */
+/** Names follow the OpenTelemetry semantic conventions where these define a name. */
 export class Metrics {
   /** For metrics other than a counter or gauge with one label. */
   readonly registry = new Registry();
@@ -71,11 +69,7 @@ export class Metrics {
     return (value, by) => counter.inc({ [label]: value }, by);
   }
 
-  /**
-   * Adds a series to a gauge. All series of a gauge have the same labels.
-   *
-   * @param read the value at a scrape
-   */
+  /** Adds a series to a gauge. All series of a gauge have the same labels. */
   gauge(name: string, help: string, read: () => number, labels: Labels = {}): void {
     const series = this.gauges.get(name) ?? [];
     if (series.some(([others]) => isDeepStrictEqual(others, labels))) {

@@ -78,16 +78,14 @@ export class OpenTelemetryTracer implements Tracer {
     request.span = { traceId, spanId };
     response.once('close', () => {
       describeOutcome(span, name, request, response);
-      if (request.principal !== undefined) this.describePrincipal(span, request.principal);
+      if (request.principal !== undefined) {
+        // Semantic conventions 1.44, attribute registry. Ids are unique within a kind.
+        span.setAttribute('enduser.id', request.principal.id);
+        span.setAttribute(`${snakeCase(this.identity)}.principal.kind`, request.principal.kind);
+      }
       span.end();
     });
     this.requests.run([span], handle);
-  }
-
-  /** `enduser.id`: semantic conventions 1.44, attribute registry. Ids are unique within a kind. */
-  private describePrincipal(span: Span, { kind, id }: NonNullable<Request['principal']>): void {
-    const name = `${snakeCase(this.identity)}.principal.kind`;
-    span.setAttributes({ 'enduser.id': id, [name]: kind });
   }
 
   served(): readonly Span[] {
@@ -133,7 +131,6 @@ export class OpenTelemetryTracer implements Tracer {
   }
 }
 
-/** The context of the client's span, if any. */
 function parentOf(request: Request): Context {
   const caller = callerTrace(request);
   if (caller === undefined) return ROOT_CONTEXT;

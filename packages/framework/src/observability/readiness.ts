@@ -10,7 +10,6 @@ export class Readiness {
   private notReadyReason: string | undefined = 'starting';
   private readonly checks: (() => string | undefined)[] = [];
 
-  /** Why the service is not ready, or `undefined`. */
   get reason(): string | undefined {
     return (
       this.notReadyReason ??

@@ -1,9 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 interface SpanIds {
-  /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits. */
   readonly spanId: string;
 }
 
@@ -25,7 +23,6 @@ interface CallerTrace extends SpanIds {
 const TRACEPARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** The client's span, if there is a valid `traceparent`. */
 export function callerTrace({ headers }: IncomingMessage): CallerTrace | undefined {
   const field = headers['traceparent'];
   if (field === undefined) return undefined;

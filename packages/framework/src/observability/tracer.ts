@@ -1,7 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
 
-/** Injection token of the {@link Tracer}. */
 export const TRACER = Symbol('TRACER');
 
 export interface Tracer {
@@ -27,7 +26,6 @@ const CHANGING = /\b(?:INSERT|UPDATE|DELETE)\b/;
 
 const NO_SPANS: readonly Span[] = [];
 
-/** Tracing is off. */
 export const NO_TRACER: Tracer = {
   request: (_request, _response, handle) => handle(),
   served: () => NO_SPANS,

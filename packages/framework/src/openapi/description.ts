@@ -1,13 +1,12 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { REPEATABLE } from '../http/answers/repeatable.js';
+import { REPEATABLE } from '../http/responses/repeatable.js';
 import { methodsOf, scopesOf } from './operations.js';
 import type { Method } from './operations.js';
 
 const PRECISION =
   "JSON parsers that read numbers as doubles, such as JavaScript's `JSON.parse`, round";
 
-/** The introduction of a document, from its operations. */
 export function descriptionOf(document: OpenAPIObject, summary: string): string {
   const methods = methodsOf(document);
   const isPublic = methods.some(({ operation }) => operation['x-required-scope'] === undefined);
@@ -36,28 +35,24 @@ function retriesOf(methods: readonly Method[]): string {
   const keyed = posts.filter(({ operation }) => hasHeader(operation, 'Idempotency-Key'));
   const others = posts.filter((post) => !post.operation[REPEATABLE] && !keyed.includes(post));
   const isConditional = methods.some(({ operation }) => hasHeader(operation, 'If-Match'));
-  const reasons = [
-    ...(posts.length > keyed.length + others.length
-      ? ['a create with the same content changes nothing']
-      : []),
-    ...(isConditional ? ['a change with `If-Match` is made at most once'] : []),
-  ].join(', and ');
+  const reasons = given([
+    posts.length > keyed.length + others.length && 'a create with the same content changes nothing',
+    isConditional && 'a change with `If-Match` is made at most once',
+  ]).join(', and ');
   const why = reasons === '' ? '' : `: ${reasons}`;
   if (keyed.length + others.length === 0) return `. Every operation can be repeated${why}.`;
-  const sentences = [
-    ...(keyed.length > 0
-      ? [
-          `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its answer was lost.`,
-        ]
-      : []),
-    ...(others.length > 0
-      ? [
-          `${namesOf(others)}: only if the description of the operation says that it can be repeated.`,
-        ]
-      : []),
+  const sentences = given([
+    keyed.length > 0 &&
+      `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its answer was lost.`,
+    others.length > 0 &&
+      `${namesOf(others)}: only if the description of the operation says that it can be repeated.`,
     `All other operations can be repeated${why}.`,
-  ];
+  ]);
   return `, if the operation can be repeated:\n\n${sentences.map((each) => `- ${each}`).join('\n')}`;
+}
+
+function given(texts: readonly (string | false)[]): readonly string[] {
+  return texts.filter((text) => text !== false);
 }
 
 function idsOf(document: OpenAPIObject, methods: readonly Method[]): string {

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { stringify } from 'lossless-json';
-import { REPEATABLE } from '../http/answers/repeatable.js';
+import { REPEATABLE } from '../http/responses/repeatable.js';
 import { ErrorDto } from '../http/errors/error.dto.js';
 import { allErrors } from '../errors/error-kind.js';
 import type { Config } from '../config/config.js';
@@ -62,7 +62,6 @@ export function openApiText(
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
 }
 
-/** Adds the numbers of all errors to the schema of the Error. */
 function listErrors({ components }: OpenAPIObject): void {
   const schema = components?.schemas?.['Error'] as SchemaObject | undefined;
   const number = schema?.properties?.['error'] as SchemaObject;

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { REPEATABLE } from '../http/answers/repeatable.js';
+import type { REPEATABLE } from '../http/responses/repeatable.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   readonly 'x-required-scope'?: string;
@@ -41,7 +41,7 @@ const VERBS = {
 
 const LIST = new Intl.ListFormat('en-GB');
 
-/** The names of the resources, in the order of the modules. */
+/** In the order of the modules. */
 export function tagsOf(document: OpenAPIObject): TagObject[] {
   const methods = new Map<string, Set<string>>();
   for (const { method, path, operation } of methodsOf(document)) {

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { ExportParameters, Page, PageParameters } from '../http/answers/page.js';
+import type { ExportParameters, Page, PageParameters } from '../http/responses/page.js';
 import type { Keyed } from './properties/key-type.js';
 import type { BaseResource } from './resource.js';
 import type { UpdateContext } from './updates/updates.js';

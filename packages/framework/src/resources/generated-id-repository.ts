@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters } from '../http/responses/page.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './properties/dto-of.js';
 import type { FilledNames } from './properties/filled.js';

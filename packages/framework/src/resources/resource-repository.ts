@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters } from '../http/responses/page.js';
 import type { Line } from '../http/body/body-lines.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './properties/dto-of.js';
 import type { Identified } from './properties/entity-columns.js';
 import type { FilledNames } from './properties/filled.js';
-import type { Origin } from './recording/origin.js';
+import { actorOf } from './recording/actor.js';
+import type { Actor } from './recording/actor.js';
 import type { Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
 import type { ChangeContext } from './updates/updates.js';
@@ -29,15 +30,13 @@ export abstract class ChosenIdRepository<
    * @returns the given properties, as a look-up returns them
    * @throws ServiceException `idTaken` if the id belongs to a row with other content
    */
-  async create(
-    content: Omit<Dto, FilledNames<Entity>>,
-    { origin, manager }: ChangeContext = {},
-  ): Promise<Dto> {
+  async create(content: Omit<Dto, FilledNames<Entity>>, context: ChangeContext = {}): Promise<Dto> {
     const { resource } = this;
+    const { manager } = context;
     const { creates, readBack } = resource;
     // Complete for `creates`, which stores no columns that the database fills.
     const given = content as Dto;
-    await creates.create(given, origin, manager);
+    await creates.create(given, actorOf(context), manager);
     return resource.represent(readBack.isNeeded ? await readBack.read(given, manager) : given);
   }
 
@@ -45,9 +44,9 @@ export abstract class ChosenIdRepository<
   import(
     lines: AsyncIterable<readonly Line[]>,
     signal: AbortSignal,
-    origin?: Origin,
+    actor?: Actor,
   ): AsyncGenerator<string> {
-    return this.resource.imports.run(lines, signal, origin);
+    return this.resource.imports.run(lines, signal, actor);
   }
 }
 

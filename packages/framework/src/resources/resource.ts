@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters } from '../http/responses/page.js';
 import type { ChangeRecorder, MakeRecorder } from './recording/change-recorder.js';
 import type { ConstraintErrors } from './properties/constraints.js';
 import type { Identified, IdError } from './properties/entity-columns.js';

@@ -11,7 +11,7 @@ import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { StartupError } from '../errors/startup.error.js';
-import type { PageParameters } from '../http/answers/page.js';
+import type { PageParameters } from '../http/responses/page.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Shutdown } from '../observability/shutdown.js';

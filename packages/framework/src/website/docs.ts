@@ -14,9 +14,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import { LOGGER } from '../observability/logger.js';
 import { openApiText } from '../openapi/openapi.js';
 import { signInPage } from './sign-in.js';
-import type { SignInPage } from './sign-in.js';
 
-/** Path of the packed client, below the base path. */
 const CLIENT = 'docs/client.tgz';
 
 const TOKEN_HELP = '`npm start` prints it; with `docker compose up`, it is in the log.';
@@ -61,7 +59,14 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
     if (signIn) {
       const render = reference.signInPage(document, signIn);
       const page = signInPage(signIn.issuer, render, app.get<Logger>(LOGGER));
-      senders.set(`${basePath}/docs/sign-in`, signInSender(page, policyOf));
+      senders.set(`${basePath}/docs/sign-in`, async (_request, response) => {
+        const { text, tokenOrigin } = await page();
+        response.setHeader('Content-Security-Policy', policyOf(tokenOrigin));
+        response
+          .status(tokenOrigin === undefined ? 503 : 200)
+          .type('text/html')
+          .send(text);
+      });
     }
     return senders;
   });
@@ -81,7 +86,6 @@ export function serveDocs(app: NestExpressApplication, config: Config): void {
   }
 }
 
-/** `undefined` if there is no readable file. */
 function contentOf(file: string): Buffer | undefined {
   try {
     return readFileSync(file);
@@ -119,20 +123,6 @@ function fileSender({ type, content }: ReferenceFile, policy: string): Sender {
     response.setHeader('Cache-Control', 'no-cache');
     response.setHeader('ETag', tag);
     response.type(gzipped === undefined ? type : `${type}; charset=utf-8`).send(body);
-  };
-}
-
-function signInSender(
-  page: () => Promise<SignInPage>,
-  policyOf: (tokenOrigin?: string) => string,
-): Sender {
-  return async (_request, response) => {
-    const { text, tokenOrigin } = await page();
-    response.setHeader('Content-Security-Policy', policyOf(tokenOrigin));
-    response
-      .status(tokenOrigin === undefined ? 503 : 200)
-      .type('text/html')
-      .send(text);
   };
 }
 

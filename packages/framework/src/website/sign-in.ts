@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import { discover, endpointOf } from '../auth/discovery.js';
 import type { Provider } from '../auth/discovery.js';
 import { ISSUER_TIMES } from '../auth/issuer-keys.js';
-import { describeFailure } from '../observability/describe-failure.js';
-import { RepeatedFailures } from '../observability/repeated-failures.js';
+import { describeError } from '../observability/describe-error.js';
+import { RepeatedErrors } from '../observability/repeated-errors.js';
 
 export interface SignInPage {
   readonly text: string;
@@ -11,16 +11,13 @@ export interface SignInPage {
   readonly tokenOrigin: string | undefined;
 }
 
-/**
- * @param render called without a provider if nobody can sign in
- * @returns a function that makes the page with the current metadata of the issuer
- */
+/** @param render called without a provider if nobody can sign in */
 export function signInPage(
   issuer: string,
   render: (provider?: Provider) => string,
   logger: Logger,
 ): () => Promise<SignInPage> {
-  const repeatedErrors = new RepeatedFailures();
+  const repeatedErrors = new RepeatedErrors();
   const provider = providerOf(issuer);
   return async () => {
     try {
@@ -29,7 +26,7 @@ export function signInPage(
     } catch (error) {
       const repeated = repeatedErrors.note(error, 'sign-in');
       if (repeated !== undefined) {
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         logger.warn({ reason, ...(repeated > 0 && { repeated }) }, 'nobody can sign in');
       }
       return { text: render(), tokenOrigin: undefined };

@@ -6,11 +6,11 @@ import {
   FrameworkModule,
   Idempotency,
   IdempotencyModule,
+  RequestActor,
   RequestIdempotencyKey,
-  RequestOrigin,
   RequireScope,
 } from '../../src/index.js';
-import type { Origin } from '../../src/index.js';
+import type { Actor } from '../../src/index.js';
 import type { Service } from '../../src/app/service.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
@@ -39,18 +39,19 @@ class TicketsController {
   @HttpCode(200)
   @RequireScope('tools:write')
   draw(
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestIdempotencyKey() key: string | undefined,
   ): Promise<TicketDto> {
-    const request = { key, operation: 'draw a ticket', origin, content: {} };
+    // The former name of the actor.
+    const request = { key, operation: 'draw a ticket', origin: actor, content: {} };
     return this.idempotency.once(request, TicketDto, () =>
-      Promise.resolve({ number: (tickets += 1), owner: origin.principal.id }),
+      Promise.resolve({ number: (tickets += 1), owner: actor.principal.id }),
     );
   }
 
   @Get('owner')
   @RequireScope('tools:read')
-  owner(@RequestOrigin() { principal }: Origin): object {
+  owner(@RequestActor() { principal }: Actor): object {
     return { kind: principal.kind, id: principal.id };
   }
 }

@@ -20,19 +20,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   FrameworkModule,
   Public,
+  RequestActor,
   RequestIdempotencyKey,
   RequestOrigin,
   RequestSignal,
   RequireScope,
 } from '../../src/index.js';
-import type { Origin } from '../../src/index.js';
+import type { Actor, Origin } from '../../src/index.js';
 import { ScopeCheck } from '../../src/auth/scopes/scope-check.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import { LOGGER } from '../../src/observability/logger.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { RawSocket } from '../support/raw-socket.js';
-import { start } from '../support/start.js';
 import { TOKEN } from '../support/tokens.js';
 import { runningService } from '../support/running-service.js';
 
@@ -151,11 +151,11 @@ describe('the start', () => {
   class Base {
     @Post('inherited')
     @Public()
-    inherited(@RequestOrigin() _origin: Origin): void {}
+    inherited(@RequestOrigin() _actor: Origin): void {}
 
     @Post('overridden')
     @Public()
-    overridden(@RequestOrigin() _origin: Origin): void {}
+    overridden(@RequestActor() _actor: Actor): void {}
   }
 
   @Controller()
@@ -169,9 +169,9 @@ describe('the start', () => {
     both(): void {}
 
     @Public()
-    @Post('origin')
+    @Post('actor')
     @RequireScope('tools:read')
-    origin(@RequestSignal() _signal: AbortSignal, @RequestOrigin() _origin: Origin): void {}
+    actor(@RequestSignal() _signal: AbortSignal, @RequestActor() _actor: Actor): void {}
 
     @Post('key')
     @Public()
@@ -181,14 +181,14 @@ describe('the start', () => {
     @Public()
     override overridden(): void {}
 
-    helper(@RequestOrigin() _origin: Origin): void {}
+    helper(@RequestActor() _actor: Actor): void {}
   }
 
   @Controller()
   class Right {
     @Post()
     @RequireScope('tools:read')
-    origin(@RequestOrigin() _origin: Origin): void {}
+    actor(@RequestActor() _actor: Actor): void {}
   }
 
   async function init(controller: typeof Wrong | typeof Right): Promise<void> {
@@ -207,11 +207,11 @@ describe('the start', () => {
   it('is refused with all mistakes at once, each by name', async () => {
     const failure: unknown = await init(Wrong).catch((error: unknown) => error);
     expect((failure as Error).message.split('\n').toSorted()).toEqual([
+      'Wrong.actor is @Public(), so it cannot have @RequestActor(): it looks at no token',
+      'Wrong.actor is @Public(), so it cannot have @RequireScope(): it looks at no token',
       'Wrong.both is @Public(), so it cannot have @RequireScope(): it looks at no token',
       'Wrong.inherited is @Public(), so it cannot have @RequestOrigin(): it looks at no token',
       'Wrong.key is @Public(), so it cannot have @RequestIdempotencyKey(): it looks at no token',
-      'Wrong.origin is @Public(), so it cannot have @RequestOrigin(): it looks at no token',
-      'Wrong.origin is @Public(), so it cannot have @RequireScope(): it looks at no token',
       'Wrong.undecided needs @RequireScope() or @Public()',
     ]);
     await expect(init(Right)).resolves.toBeUndefined();

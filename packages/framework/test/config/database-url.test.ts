@@ -134,7 +134,7 @@ describe('any text', () => {
         if (mistakes.length > 0 || values.DATABASE_URL === undefined) return;
         for (const url of databaseServers(values.DATABASE_URL).urls) new Client(url);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 5_000 },
     );
   });
 });

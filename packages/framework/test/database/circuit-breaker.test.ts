@@ -23,13 +23,13 @@ beforeEach(() => {
         signal.addEventListener('abort', () => fail('aborted'));
         probes.push({ signal, succeed: resolve, fail });
       }),
-    began: (reason) => events.push(String(reason)),
-    ended: () => events.push('ended'),
+    opened: (reason) => events.push(String(reason)),
+    closed: () => events.push('closed'),
   });
 });
 
 afterEach(() => {
-  breaker.close();
+  breaker.stop();
   vi.useRealTimers();
 });
 
@@ -65,7 +65,7 @@ describe('a suspected outage', () => {
     expect(probes).toHaveLength(3);
     probes[2]!.succeed();
     await pass(0);
-    expect(events).toEqual(['Error: refused', 'ended']);
+    expect(events).toEqual(['Error: refused', 'closed']);
     expect(breaker.isOpen).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -76,7 +76,7 @@ describe('a suspected outage', () => {
     expect(probes).toHaveLength(2);
     probes[1]!.succeed();
     await pass(0);
-    expect(events).toEqual(['Error: timeout', 'ended']);
+    expect(events).toEqual(['Error: timeout', 'closed']);
     expect(probes[0]!.signal.aborted).toBe(true);
     await pass(10_000);
     expect(probes).toHaveLength(2);
@@ -99,7 +99,7 @@ describe('a suspected outage', () => {
   it('is no longer probed when the pool closes', async () => {
     breaker.suspect(new Error('timeout'), true);
     await pass(500);
-    breaker.close();
+    breaker.stop();
     expect(probes.every(({ signal }) => signal.aborted)).toBe(true);
     await pass(10_000);
     expect(probes).toHaveLength(2);

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { expect, it, vi } from 'vitest';
-import { breakOff } from '../../src/http/answers/break-off.js';
+import { breakOff } from '../../src/http/responses/break-off.js';
 
 it.each([
   ['1.0', 'resets the connection, whose end would look like the end of the answer'],

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors, defineErrors, statusOf } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import { toAnswer } from '../../src/http/errors/to-answer.js';
+import { toErrorResponse } from '../../src/http/errors/to-error-response.js';
 
 // The next file in this worker loads the modules again, without the errors that this file defines.
 vi.hoisted(() => vi.resetModules());
@@ -26,7 +26,7 @@ describe('the errors of a resource', () => {
     });
     expect(wallTooHigh).toMatchObject({ number: 50_300_100, isTemporary: true });
     expect(statusOf(wallTooHigh.number)).toBe(503);
-    expect(toAnswer(new ServiceException(wallTooHigh))).toMatchObject({
+    expect(toErrorResponse(new ServiceException(wallTooHigh))).toMatchObject({
       status: 503,
       body: { error: 50_300_100 },
     });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { RequestHandler } from 'express';
 import { afterEach, expect, it } from 'vitest';
-import { EventStream } from '../../src/http/answers/event-stream.js';
+import { EventStream } from '../../src/http/responses/event-stream.js';
 
 const closing: (() => void)[] = [];
 

@@ -17,9 +17,9 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn, Repository, Unique } f
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
-import { Representation } from '../../src/http/answers/representation.js';
-import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
+import type { Precondition } from '../../src/http/responses/entity-tag.js';
+import { Representation } from '../../src/http/responses/representation.js';
+import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { INT64_COLUMN, Int64Field, Int64Pipe } from '../../src/resources/properties/int64.js';
 import { ListParameters } from '../../src/resources/reads/page-parameters.js';

@@ -4,8 +4,8 @@ import { ApiOkResponse, ApiOperation, OmitType, SwaggerModule } from '@nestjs/sw
 import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
-import { RequestPrecondition } from '../../src/http/answers/entity-tag.js';
+import type { Precondition } from '../../src/http/responses/entity-tag.js';
+import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { apiOperations } from '../../src/resources/documents/api-operations.js';
 import { ApiResource } from '../../src/resources/documents/api-resource.js';

@@ -54,7 +54,7 @@ it('a row that an earlier round has committed is not created again when a later 
   });
   const rowOf = (id: bigint, name: string): Row<Seed> => {
     const content = { id, name };
-    return { content, parameters: columns.parametersOf(content), origin: [] };
+    return { content, parameters: columns.parametersOf(content), actor: [] };
   };
   // The last one may equal the stored row, because of which the first one is rejected: a second round finds out.
   const rows = [rowOf(1n, 'other'), rowOf(2n, 'new'), rowOf(1n, 'stored')];

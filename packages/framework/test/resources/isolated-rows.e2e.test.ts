@@ -21,7 +21,6 @@ import {
 } from '../../src/index.js';
 import type { Filled } from '../../src/index.js';
 import { errorsOf } from '../support/errors.js';
-import { IDENTITY } from '../support/identity.js';
 import { PATIENT } from '../support/patience.js';
 import { appOf, migrationOf, runningService } from '../support/running-service.js';
 import { Any } from '../support/any.js';

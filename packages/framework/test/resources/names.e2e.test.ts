@@ -10,7 +10,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Line } from '../../src/http/body/body-lines.js';
-import type { PageParameters } from '../../src/http/answers/page.js';
+import type { PageParameters } from '../../src/http/responses/page.js';
 import {
   DtoOf,
   GeneratedIdRepository,
@@ -24,7 +24,7 @@ import {
   UUID_COLUMN,
   UuidField,
 } from '../../src/index.js';
-import type { Origin } from '../../src/index.js';
+import type { Actor } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { errorsOf } from '../support/errors.js';
@@ -78,7 +78,7 @@ const ERRORS = errorsOf({
   missing: { number: 40480, message: 'there is no such row', remedy: 'Check the id' },
 });
 
-const ORIGIN = { principal: { kind: 'jwt', id: 'ada' }, requestId: 'r' } as unknown as Origin;
+const ACTOR = { principal: { kind: 'jwt', id: 'ada' }, requestId: 'r' } as unknown as Actor;
 
 type Row = Record<string, string> & { readonly id: never };
 interface Query extends PageParameters<bigint> {
@@ -215,7 +215,7 @@ describe.each(TABLES)(
   'a table "%s", whose columns have the names of statements',
   (table, { isGenerated, hasChanges }) => {
     const rows = () => repositories.get(table)!;
-    const context = { origin: ORIGIN };
+    const context = { actor: ACTOR };
     const names = () => ALL.filter((name) => !hasChanges || !OF_RECORDS.has(name));
 
     /** Another text in each column, so that none can be taken for another one. */
@@ -342,7 +342,7 @@ describe.each(TABLES)(
         const settled = await Promise.allSettled(again);
         expect(settled.flatMap(({ status }, n) => (status === 'rejected' ? n : []))).toEqual([7]);
         const lines = linesOf(numbers.map((n) => Object.assign(contentOf(n + 10), { id: n + 10 })));
-        const answer = await textOf(rows().import(lines, new AbortController().signal, ORIGIN));
+        const answer = await textOf(rows().import(lines, new AbortController().signal, ACTOR));
         expect(answer).toBe('{"created":10,"unchanged":10,"refused":0}\n');
       },
     );

@@ -14,8 +14,8 @@ import { IsLatitude, IsNumber } from 'class-validator';
 import fc from 'fast-check';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RequestSignal } from '../../src/http/answers/request-signal.js';
-import type { Precondition } from '../../src/http/answers/entity-tag.js';
+import { RequestSignal } from '../../src/http/responses/request-signal.js';
+import type { Precondition } from '../../src/http/responses/entity-tag.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {

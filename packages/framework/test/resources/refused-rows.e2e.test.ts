@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Body, Controller, HttpCode, Injectable, Param, Patch, Post } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RequestSignal } from '../../src/http/answers/request-signal.js';
+import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
@@ -263,8 +263,8 @@ describe('a row that PostgreSQL refuses', () => {
         id,
         ...(id < bad && { mood: 'forbidden' }),
       }));
-      const send = senderTo(() => limited);
-      const answers = await Promise.all(rows.map((row) => send('POST', '/pets', row)));
+      const sendTo = senderTo(() => limited);
+      const answers = await Promise.all(rows.map((row) => sendTo('POST', '/pets', row)));
       expect(answers.map(({ status }) => status)).toEqual(
         rows.map(({ id }) => (id < bad ? 500 : 201)),
       );

@@ -19,7 +19,6 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { errorsOf } from '../support/errors.js';
-import { IDENTITY } from '../support/identity.js';
 import { start } from '../support/start.js';
 import { createTestDatabase } from '../support/test-database.js';
 import { appOf, migrationOf, runningService } from '../support/running-service.js';

@@ -50,11 +50,12 @@ type Send = (
 /** Sends requests with {@link TOKEN}. A text is sent as it is, anything else as JSON. */
 export function senderTo(serviceOf: () => Service): Send {
   return async (method, path, body, headers = {}) => {
+    const content = typeof body === 'string' ? body : JSON.stringify(body);
     const type = path.endsWith('/import') ? 'application/x-ndjson' : 'application/json';
     const response = await fetch(`http://127.0.0.1:${serviceOf().address.port}${path}`, {
       method,
       headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': type, ...headers },
-      body: typeof body === 'string' ? body : (JSON.stringify(body) ?? null),
+      ...(content !== undefined && { body: content }),
     });
     return { status: response.status, text: await response.text(), headers: response.headers };
   };

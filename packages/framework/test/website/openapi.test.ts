@@ -9,7 +9,7 @@ import type { Identity } from '../../src/config/identity.js';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import { FrameworkModule } from '../../src/app/framework.module.js';
 import { openApiText } from '../../src/openapi/openapi.js';
-import { ApiRepeatable } from '../../src/http/answers/repeatable.js';
+import { ApiRepeatable } from '../../src/http/responses/repeatable.js';
 import { ApiIdempotencyKey } from '../../src/resources/idempotency/request-idempotency-key.decorator.js';
 import { INT64_SCHEMA } from '../../src/resources/properties/int64.js';
 import { UUID_SCHEMA } from '../../src/resources/properties/uuid.js';

@@ -17,13 +17,13 @@ import {
   Int64Pipe,
   LinesFile,
   Representation,
+  RequestActor,
   RequestIdempotencyKey,
-  RequestOrigin,
   RequestPrecondition,
   RequestSignal,
   RequireScope,
 } from '@resource-service/framework';
-import type { Origin, Page, Precondition } from '@resource-service/framework';
+import type { Actor, Page, Precondition } from '@resource-service/framework';
 import {
   ExportSampleItemsDto,
   StoredSampleItemDto,
@@ -51,10 +51,10 @@ export class SampleItemsController {
   @RequireScope('sample-items:write')
   async create(
     @Body() sampleItem: NewSampleItemDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestIdempotencyKey() idempotencyKey: string | undefined,
   ): Promise<Created<StoredSampleItemDto>> {
-    return new Created(await this.sampleItems.create(sampleItem, { origin, idempotencyKey }));
+    return new Created(await this.sampleItems.create(sampleItem, { actor, idempotencyKey }));
   }
 
   @Get()
@@ -83,11 +83,11 @@ export class SampleItemsController {
   async replace(
     @Param('id', Int64Pipe) id: bigint,
     @Body() sampleItem: SampleItemReplacementDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredSampleItemDto>> {
     return new Representation(
-      await this.sampleItems.replace(id, sampleItem, { origin, precondition }),
+      await this.sampleItems.replace(id, sampleItem, { actor, precondition }),
     );
   }
 
@@ -96,10 +96,10 @@ export class SampleItemsController {
   async patch(
     @Param('id', Int64Pipe) id: bigint,
     @Body() patch: SampleItemPatchDto,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<Representation<StoredSampleItemDto>> {
-    return new Representation(await this.sampleItems.patch(id, patch, { origin, precondition }));
+    return new Representation(await this.sampleItems.patch(id, patch, { actor, precondition }));
   }
 
   @Delete(':id')
@@ -107,9 +107,9 @@ export class SampleItemsController {
   @RequireScope('sample-items:write')
   remove(
     @Param('id', Int64Pipe) id: bigint,
-    @RequestOrigin() origin: Origin,
+    @RequestActor() actor: Actor,
     @RequestPrecondition() precondition: Precondition | undefined,
   ): Promise<void> {
-    return this.sampleItems.remove(id, { origin, precondition });
+    return this.sampleItems.remove(id, { actor, precondition });
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { Statements } from '../../database/statements.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 
 /** In milliseconds. */
 const INTERVAL = 60_000;
@@ -55,7 +55,7 @@ export class LastUses implements OnModuleInit, OnModuleDestroy {
       await this.statements.run({ name: 'write-last-uses', text: WRITE, values: [ids, times] });
     } catch (error) {
       if (!this.isReported) {
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         this.logger.warn({ reason }, 'the last uses of issued tokens cannot be written');
       }
       this.isReported = true;

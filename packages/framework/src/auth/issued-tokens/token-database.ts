@@ -10,7 +10,7 @@ import { UnreadableTimeError } from '../../database/connections/value-types.js';
 import { isOutage } from '../../database/database-error.js';
 import { withDataSource } from '../../database/with-data-source.js';
 import { StartupError } from '../../errors/startup.error.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { createLogger } from '../../observability/logger.js';
 import { ISSUED_TOKENS_SCHEMA } from './schema.js';
 
@@ -57,6 +57,6 @@ function explained(error: unknown): unknown {
   }
   // Such as a privilege that the role lacks.
   return error instanceof DatabaseError || error instanceof UnreadableTimeError || isOutage(error)
-    ? new StartupError(`the database failed: ${describeFailure(error)}`, { cause: error })
+    ? new StartupError(`the database failed: ${describeError(error)}`, { cause: error })
     : error;
 }

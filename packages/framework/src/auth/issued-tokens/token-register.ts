@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { knownToken, TOKEN_COLUMNS } from './known-token.js';
 import type { KnownToken, TokenRow } from './known-token.js';
 import { isTokenId } from './token-format.js';
@@ -161,7 +161,7 @@ export class TokenRegister implements OnModuleInit, OnModuleDestroy {
     if (this.isReported || this.age <= this.times.maxAge) return;
     this.isReported = true;
     this.logger.error(
-      { reason: describeFailure(error) },
+      { reason: describeError(error) },
       'issued tokens cannot be verified: the table access_tokens cannot be read',
     );
   }

@@ -7,7 +7,7 @@ import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { operationOf } from '../../observability/tracer.js';
 import type { Observability } from '../../observability/observability.module.js';
 import {
@@ -22,8 +22,8 @@ import {
 } from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
 import { transactionDepth } from '../lock-waits/inside-transaction.js';
-import { CallbackPool } from './callback-pool.js';
-import type { OnConnection } from './callback-pool.js';
+import { CallbackPool } from './callback-api.js';
+import type { OnConnection } from './callback-api.js';
 import { ConnectionLimit } from './connection-limit.js';
 import { hostOf } from './find-primary.js';
 import { ConnectionTarget } from './connection-target.js';
@@ -54,14 +54,11 @@ export type BoundedPoolOptions = PoolConfig & {
 };
 
 /**
- * A pool with connections to a primary only. If the URL has several hosts, all connections lead to the host that was
- * last found to be the primary; when it fails, the pool looks for the primary again. A request for a connection waits
- * until a timeout, and fails at once during an outage or after other requests have timed out. Errors are {@link
- * ServiceException}s: `pool-exhausted` if all connections are in use, `database-too-slow`, `row-locked` and
- * `transaction-conflict` if the server ended the statement, otherwise `database-unavailable`. Errors that the
- * statement itself has caused are passed on unchanged.
+ * A pool with connections to a primary only: with several hosts, to the one that was last found to be it. A request
+ * for a connection waits until a timeout, and fails at once during an outage or after other requests have timed out.
+ * Errors are {@link ServiceException}s, except for those that the statement itself has caused.
  */
-export class BoundedPool extends CallbackPool implements StatementRunner {
+export class BoundedPool extends CallbackPool<PoolClient> implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
   private readonly observability: Observability;
   private readonly target: ConnectionTarget;
@@ -82,13 +79,13 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
 
   private readonly breaker = new CircuitBreaker({
     probe: (signal) => this.probe(signal),
-    began: (reason) => {
+    opened: (reason) => {
       const { logger } = this.observability;
-      logger.error({ reason: describeFailure(reason) }, 'the database is unavailable');
+      logger.error({ reason: describeError(reason) }, 'the database is unavailable');
       // Otherwise each dead connection would cost a request that waits for it.
       for (const client of this.clients) client.abandon();
     },
-    ended: () => {
+    closed: () => {
       this.observability.logger.info('the database is available again');
       // Connections that hang would occupy the pool until their timeout.
       for (const client of this.clients) if (!this.connections.has(client)) client.abandon();
@@ -159,7 +156,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     }
   }
 
-  override connect(callback: OnConnection): void {
+  override connect(callback: OnConnection<PoolClient>): void {
     const immediate = this.immediateError();
     if (immediate !== undefined) {
       callback(immediate, undefined, () => {});
@@ -176,7 +173,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.checkOut(callback);
   }
 
-  private checkOut(callback: OnConnection, since = performance.now(), isRetry = false): void {
+  private checkOut(
+    callback: OnConnection<PoolClient>,
+    since = performance.now(),
+    isRetry = false,
+  ): void {
     const start = performance.eventLoopUtilization();
     const again = (): void => this.checkOut(callback, since, true);
     super.connect((error, client, release) => {
@@ -209,7 +210,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
   }
 
   override end(callback: () => void): void {
-    this.breaker.close();
+    this.breaker.stop();
     this.target.close();
     this.connectionLimit.close();
     super.end(callback);
@@ -230,7 +231,7 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     });
   }
 
-  /** Finds out whether the server is silent or only the statement is slow, so that both are known when it times out. */
+  /** Finds out whether the server is silent or only the statement is slow. */
   onSilence(error: Error): void {
     if (this.isServing) this.breaker.suspect(error, false);
   }
@@ -243,11 +244,11 @@ export class BoundedPool extends CallbackPool implements StatementRunner {
     this.connectionLimit.noteConnection(this.connections.size);
   }
 
-  /** The error of a request that would only wait for a timeout. */
+  /** Of a request that would only wait for a timeout. */
   private immediateError(): Error | undefined {
     if (this.breaker.isOpen) return new ServiceException(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
-    if (transactionDepth() >= max) return new Error(HELD);
+    if (transactionDepth() >= max) return new TypeError(HELD);
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
       ? new ServiceException(ERRORS.poolExhausted)
       : undefined;

@@ -12,11 +12,11 @@ export const PROBE_OVERLAP = 500;
 
 const MAX_PROBES = 4;
 
-export interface CircuitBreakerHandler {
+interface Handler {
   /** Resolves if the database responds. Must have a timeout. */
   probe(signal: AbortSignal): Promise<void>;
-  began(reason: unknown): void;
-  ended(): void;
+  opened(reason: unknown): void;
+  closed(): void;
 }
 
 /** Opens when the database is unavailable, so that requests fail fast, and probes the database until it can close. */
@@ -25,12 +25,12 @@ export class CircuitBreaker {
   private probes: AbortController | undefined;
   private running = 0;
   private nextProbe: NodeJS.Timeout | undefined;
-  private closed = false;
+  private isStopped = false;
 
   /** Of the last error of a probe or request. */
   reason: unknown;
 
-  constructor(private readonly handler: CircuitBreakerHandler) {}
+  constructor(private readonly handler: Handler) {}
 
   get isOpen(): boolean {
     return this.since !== undefined;
@@ -40,34 +40,30 @@ export class CircuitBreaker {
     return this.since !== undefined && performance.now() - this.since >= milliseconds;
   }
 
-  /**
-   * Reports a failed connection. A probe finds out whether the database is unavailable.
-   *
-   * @param isTimeout begins the outage without a probe
-   */
+  /** @param isTimeout opens it without a probe */
   suspect(reason: unknown, isTimeout: boolean): void {
-    if (this.closed) return;
-    if (isTimeout) this.begin(reason);
+    if (this.isStopped) return;
+    if (isTimeout) this.open(reason);
     if (this.probes !== undefined) return;
     this.probes = new AbortController();
     void this.probe(this.probes.signal);
   }
 
-  close(): void {
-    this.closed = true;
+  stop(): void {
+    this.isStopped = true;
     this.stopProbing();
   }
 
-  private begin(reason: unknown): void {
+  private open(reason: unknown): void {
     this.reason = reason;
     if (this.since !== undefined) return;
     this.since = performance.now();
-    this.handler.began(reason);
+    this.handler.opened(reason);
   }
 
-  private end(): void {
+  private close(): void {
     this.stopProbing();
-    if (this.isOpen) this.handler.ended();
+    if (this.isOpen) this.handler.closed();
     this.since = undefined;
   }
 
@@ -83,10 +79,10 @@ export class CircuitBreaker {
     this.running += 1;
     try {
       await this.handler.probe(signal);
-      if (!signal.aborted) this.end();
+      if (!signal.aborted) this.close();
     } catch (error) {
       if (signal.aborted) return;
-      this.begin(error);
+      this.open(error);
       // Otherwise a newer probe already runs, and schedules the next.
       if (this.nextProbe === next) this.schedule(PROBE_INTERVAL, signal);
     } finally {

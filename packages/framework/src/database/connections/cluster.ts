@@ -25,9 +25,7 @@ export class Cluster {
   }
 
   /**
-   * Looks for the primary, first at the host that was last found to be the primary.
-   *
-   * @param config its URL is the one of that host, and may have another login
+   * @param config has the URL of the last primary, perhaps with another login. Its host is preferred
    * @returns the URL of the primary
    * @throws NoPrimaryError, or the error of the only host
    */
@@ -50,7 +48,7 @@ export class Cluster {
   }
 
   /**
-   * Connects a client that does not belong to the pool.
+   * For a client that does not belong to the pool.
    *
    * @returns the number of the timeline; 0 if it is not known
    * @throws StandbyError, ReadOnlyError, and an Error if the server was replaced
@@ -63,8 +61,8 @@ export class Cluster {
   }
 
   /**
-   * Prepares the session of a client that is connected, like {@link connect}. A replaced primary that was not shut
-   * down still takes connections and writes, so of several hosts only the one with the newest timeline is used.
+   * Prepares the session of a connected client, like {@link connect}. A replaced primary that was not shut down still
+   * takes writes, so of several hosts only the one with the newest timeline is used.
    */
   async adopt(client: PoolClient, runner?: StatementRunner): Promise<number> {
     await client.adoptSession(this.servers.mustWrite, runner);

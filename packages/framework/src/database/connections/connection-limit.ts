@@ -2,9 +2,8 @@
 const PAUSE = { first: 1_000, last: 30_000 } as const;
 
 /**
- * How many connections a pool may have. The server can allow fewer than the configuration: a limit of the role, of
- * the database or of the server, shared with other clients. Once it has rejected one, requests wait for the existing
- * connections, and one of them sometimes tries to get another.
+ * How many connections a pool may have. The server can allow fewer than the configuration, for all its clients. Once
+ * it has rejected one, requests wait for the existing connections, and sometimes one tries to get another.
  */
 export class ConnectionLimit {
   private readonly configured: number;

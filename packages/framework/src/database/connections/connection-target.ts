@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { POLL_INTERVAL } from '../../config/secret-file.js';
 import type { Secret } from '../../config/secret-file.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { isLoginRejected } from '../database-error.js';
 import { hostOf } from './find-primary.js';
 import type { PoolClientConfig } from './pool-client.js';
@@ -51,9 +51,9 @@ export class ConnectionTarget {
   }
 
   /**
-   * Looks for the primary. New connections will lead there.
+   * New connections will lead to the primary.
    *
-   * @returns whether the primary is another server than before
+   * @returns whether it is another server than before
    * @throws NoPrimaryError, or the error of the only host
    */
   async findPrimary(signal: AbortSignal): Promise<boolean> {
@@ -124,7 +124,7 @@ export class ConnectionTarget {
   private report({ url }: Cluster, error: unknown): void {
     if (url !== this.source.value || url === this.reported) return;
     this.reported = url;
-    const reason = describeFailure(error);
+    const reason = describeError(error);
     this.logger.warn({ reason }, 'the new DATABASE_URL does not work: the former stays in use');
   }
 }

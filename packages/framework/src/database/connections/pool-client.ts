@@ -8,7 +8,7 @@ import {
   StandbyError,
 } from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
-import { CallbackClient } from './callback-client.js';
+import { CallbackClient } from './callback-api.js';
 import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';
 import type { LockWait } from './lock-wait.js';
 import { narrowedPath } from './search-path.js';
@@ -39,11 +39,6 @@ const KEEP_PREPARED = 10_000;
 
 const NO_RESULT = { command: 'BEGIN', rowCount: null, oid: 0, fields: [], rows: [] };
 
-/**
- * A connection of the pool. Between the checkout and the first statement, neither the pool nor TypeORM listens for
- * errors, and an error, such as a connection closed by the server, would end the process. Hence the empty listener:
- * the next statement fails anyway, and the pool drops the connection when it is released.
- */
 export class PoolClient extends CallbackClient {
   /** Set by the pool at each checkout. */
   declare readonly release: (error?: Error) => void;
@@ -69,6 +64,8 @@ export class PoolClient extends CallbackClient {
     this.limits = config.limits;
     this.beginShared = beginShared(this.limits);
     this.path = narrowedPath(config.tables ?? []);
+    // Between the checkout and the first statement, nobody listens, and an error would end the process. The next
+    // statement fails anyway, and the pool drops the connection when it is released.
     this.on('error', () => {});
     config.onCreate?.(this);
   }
@@ -77,14 +74,12 @@ export class PoolClient extends CallbackClient {
    * Detects a pooler such as PgBouncer: PostgreSQL sends its process id at the start of a session (manual, chapter
    * 54.2.1), a pooler sends a different number.
    *
-   * Without a pooler, the settings are set once for the session, and statements may be prepared. The server stays a
-   * primary as long as the session lasts, because it can become a standby only by a restart (manual, chapter 26.4).
-   * Behind a pooler, clients share sessions, which must stay unchanged: each statement, also the one that finds this
-   * out, is sent in a transaction that sets the settings and checks that the server is a primary.
+   * Without a pooler, the settings are set once, and statements may be prepared. The server stays a primary as long as
+   * the session lasts (manual, chapter 26.4). Behind a pooler, sessions are shared and must stay unchanged: each
+   * statement is sent in a transaction that sets the settings and checks that the server is a primary.
    *
    * @param mustWrite whether to reject a server whose sessions are read-only
-   * @throws StandbyError
-   * @throws ReadOnlyError
+   * @throws StandbyError, ReadOnlyError
    */
   async adoptSession(mustWrite: boolean, runner?: StatementRunner): Promise<void> {
     const { processID } = this as unknown as { readonly processID: number | null };
@@ -162,10 +157,7 @@ export class PoolClient extends CallbackClient {
     }
   }
 
-  /**
-   * Makes the pool drop a connection that cannot write: a new one may lead to the new primary, or to a session that
-   * may write.
-   */
+  /** Makes the pool drop a connection that cannot write: a new one may lead to the new primary. */
   replace(): void {
     if (performance.now() - this.createdAt > MIN_AGE) void this.end().catch(() => {});
   }
@@ -174,7 +166,7 @@ export class PoolClient extends CallbackClient {
     return this.prepared[name] !== undefined;
   }
 
-  /** Makes PostgreSQL drop a prepared statement, unless it did shortly before. Its next use prepares it again. */
+  /** Its next use prepares it again. Does nothing if that happened shortly before. */
   async forget(name: string): Promise<void> {
     const now = performance.now();
     if (!this.hasPrepared(name) || now < (this.keptUntil.get(name) ?? 0)) return;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { READ_ONLY, stateOf } from '../database-error.js';
 
 /**
@@ -24,7 +24,7 @@ export class RejectedOperations {
     const rejected = stateOf(error) === READ_ONLY ? WRITES : operation;
     const { count } = this.rejected.get(rejected) ?? { count: 0 };
     if (count === 0) {
-      this.logger.error({ reason: describeFailure(error) }, `the database rejects ${rejected}`);
+      this.logger.error({ reason: describeError(error) }, `the database rejects ${rejected}`);
     }
     this.rejected.set(rejected, { last: performance.now(), count: count + 1 });
   }

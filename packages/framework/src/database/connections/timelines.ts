@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 /** A branch of the WAL of a cluster. Each promotion begins a new one (manual, chapter 25.3.6). */
 export interface Timeline {
-  /** The identifier that only the servers of one cluster have. */
+  /** Identifies the cluster. */
   readonly system: string;
   readonly number: number;
 }

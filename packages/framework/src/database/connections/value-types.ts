@@ -120,9 +120,8 @@ function intervalOf(text: string): unknown {
 }
 
 /**
- * How the rows of resources are read: a row with a value that JavaScript cannot hold must not make the others of a
- * list unreadable, and documents keep their digits. Values that decide something, such as the end of a token, are
- * read with {@link VALUE_TYPES}, which fails for a time that it cannot read.
+ * For rows of resources: one with a value that JavaScript cannot hold must not make the others of a list unreadable,
+ * and documents keep their digits. Values that decide something, such as the end of a token, are {@link VALUE_TYPES}.
  */
 export const STORED_TYPES = withParsers(VALUE_TYPES, {
   [DATE]: dayOf,

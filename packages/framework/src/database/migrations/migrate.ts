@@ -7,11 +7,11 @@ import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
 import { narrowedPath } from '../connections/search-path.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
-import { dataSourceOf, tablesOf } from '../data-source.js';
-import { requireSchemaToCreateIn, serverOf, STARTUP_LIMITS } from '../connect.js';
+import { dataSourceOf, extraOf } from '../data-source.js';
+import { requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-error.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { showLife, silenceOf, takeLock } from './migration-lock.js';
 import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';
 import { grantAccess } from './service-role.js';
@@ -21,10 +21,7 @@ import { requireNoTablesBehind } from './tables-behind.js';
 const UP_TO_DATE = 'the database is up to date';
 const LOST = 'the migration lock is lost';
 
-/**
- * Progress of each index build. Each phase counts anew (PostgreSQL manual, chapter 27.4.4). The session for which it
- * waits has a transaction that must end before the build goes on.
- */
+/** Each phase counts anew (PostgreSQL manual, chapter 27.4.4). A build waits for the transactions of other sessions. */
 const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_relid) AS index, phase,
     floor(100.0 * coalesce(
       tuples_done / nullif(tuples_total, 0)::numeric,
@@ -38,8 +35,7 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
  * instances start at once, only the first applies them.
  *
  * @param access is granted at each call, because its role and the privileges may have changed
- * @throws StartupError
- * @throws AbortError when `signal` aborts the wait for another instance
+ * @throws StartupError, and AbortError when `signal` aborts the wait for another instance
  */
 export async function applyMigrations(
   dataSource: DataSource,
@@ -68,7 +64,7 @@ export async function applyMigrations(
         await perform(undefined, () => grantAccess(dataSource, session, access, log));
       } catch (error) {
         if (!isReadOnly(error)) throw error;
-        const reason = describeFailure(error);
+        const reason = describeError(error);
         log.warn({ reason }, 'DATABASE_SERVICE_ROLE keeps the privileges of the last migration');
       }
     }
@@ -77,12 +73,7 @@ export async function applyMigrations(
   log.info({ applied, newer }, UP_TO_DATE);
 }
 
-/**
- * Reverts the last migration.
- *
- * @throws StartupError
- * @throws AbortError when `signal` aborts the wait for another instance
- */
+/** @throws as {@link applyMigrations} */
 export async function revertMigration(dataSource: DataSource, waiting: StartWait): Promise<void> {
   const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
     const [last] = await executor.getExecutedMigrations();
@@ -107,7 +98,7 @@ async function migrate<T>(
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  const path = narrowedPath(tablesOf(dataSource));
+  const path = narrowedPath(extraOf(dataSource).tables);
   // The connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
@@ -132,7 +123,7 @@ async function migrate<T>(
       executor.transaction = 'none';
       const perform: Perform = async (migration, step) => {
         await showLife(lock).catch((error: unknown) => {
-          throw new Error(`${LOST}: ${describeFailure(error)}`, { cause: error });
+          throw new Error(`${LOST}: ${describeError(error)}`, { cause: error });
         });
         await whenFree(waiting, () =>
           migration?.transaction === false
@@ -148,7 +139,7 @@ async function migrate<T>(
     }
   } catch (error) {
     if (waiting.signal.aborted || error instanceof StartupError) throw error;
-    throw startupError(dataSource, `the migrations failed: ${describeFailure(error)}`, error);
+    throw startupErrorOf(dataSource, `the migrations failed: ${describeError(error)}`, error);
   } finally {
     if (separate.isInitialized) await separate.destroy();
   }
@@ -157,7 +148,7 @@ async function migrate<T>(
 /**
  * Shows that this instance is alive, and logs its progress.
  *
- * @returns stops it
+ * @returns ends that
  */
 function attend(
   lock: QueryRunner,
@@ -167,7 +158,7 @@ function attend(
   const check = async (): Promise<void> => {
     await showLife(lock).catch((error: unknown) => {
       clearInterval(timer);
-      log.error({ reason: describeFailure(error) }, LOST);
+      log.error({ reason: describeError(error) }, LOST);
     });
     // Without a connection, there is nothing to log: the migration meets its own error.
     const builds = dataSource.query<{ readonly index: string | null }[]>(INDEX_PROGRESS);
@@ -189,8 +180,7 @@ function attend(
 /**
  * Waits until another process has applied the migrations, for a limited time or as long as it shows signs of life.
  *
- * @throws StartupError
- * @throws AbortError when `signal` aborts the wait
+ * @throws StartupError, and AbortError when `signal` aborts the wait
  */
 export async function awaitMigrations(
   dataSource: DataSource,
@@ -216,7 +206,7 @@ async function reasonToWait(dataSource: DataSource): Promise<StartupError | unde
     const { pending } = await compareMigrations(dataSource);
     if (pending.length === 0) return undefined;
     await requireNoTablesBehind(dataSource);
-    return startupError(
+    return startupErrorOf(
       dataSource,
       `migrations are pending and DATABASE_MIGRATE_ON_START is false: ${pending.join(', ')}`,
     );
@@ -258,11 +248,7 @@ async function compareMigrations(
       newer: newer.length > 0 ? newer : undefined,
     };
   } catch (error) {
-    const reason = describeFailure(error);
-    throw startupError(dataSource, `cannot read the applied migrations: ${reason}`, error);
+    const reason = describeError(error);
+    throw startupErrorOf(dataSource, `cannot read the applied migrations: ${reason}`, error);
   }
-}
-
-function startupError(dataSource: DataSource, reason: string, cause?: unknown): StartupError {
-  return new StartupError(`DATABASE_URL: ${serverOf(dataSource)}: ${reason}`, { cause });
 }

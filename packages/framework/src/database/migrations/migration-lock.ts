@@ -18,8 +18,8 @@ const SETTINGS = {
 } as const;
 
 /**
- * Sets the settings that a migration relies on, as far as the server has them, in a transaction. No timeout may end a
- * migration or the lock, nor this statement, which takes a millisecond.
+ * Sets what a migration relies on, as far as the server has it, in a transaction. No timeout may end a migration, the
+ * lock or this statement.
  *
  * @param path an expression for the search path
  */
@@ -32,8 +32,7 @@ export function settings(scope: 'transaction' | 'session', path = 'NULL'): strin
 
 /**
  * The transaction that holds the lock, and the name of its session, which every role sees and each sign of life
- * changes. Earlier releases had no such sign: there, the time of the last activity counts, which only their own role
- * and members of `pg_read_all_stats` see.
+ * changes. Earlier releases had no such sign: there, the time of the last activity counts, which few roles see.
  */
 const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', virtualtransaction, application_name, state_change), ',') AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
@@ -57,13 +56,11 @@ export function silenceOf(
 
 /**
  * Takes the lock of the instance that migrates, for a transaction of its own: clients of PgBouncer share sessions,
- * and `CREATE INDEX CONCURRENTLY` cannot run in a transaction. Waits for another instance as long as it shows signs
- * of life.
+ * and `CREATE INDEX CONCURRENTLY` cannot run in a transaction.
  *
- * `CREATE INDEX CONCURRENTLY` also waits for each transaction that has a snapshot at that moment. If this transaction
- * ever had one, both would wait for each other, so it has none: it is READ COMMITTED, `SET` takes none, and
- * statements without parameters are sent with the simple protocol, whose snapshot does not outlive them. Each attempt
- * to take the lock is a transaction of its own for this reason, too.
+ * It also waits for each transaction with a snapshot, so this transaction must not keep one, or both would wait for each
+ * other: it is READ COMMITTED, `SET` takes none, statements without parameters use the simple protocol, whose snapshot
+ * does not outlive them, and each attempt to take the lock is another transaction.
  *
  * @throws AbortError when `signal` aborts the wait
  */

@@ -3,7 +3,7 @@ import { DatabaseError } from 'pg';
 import type { Client } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { settings } from './migration-lock.js';
@@ -12,8 +12,8 @@ import { settings } from './migration-lock.js';
 const CONTENTION = new Set(['55P03', '40P01']);
 
 /**
- * Also for migrations outside of a transaction. The session of a pooler has other users, so it stays as it is:
- * PostgreSQL sends its process id at the start of a session, a pooler sends a different number.
+ * For migrations outside of a transaction. The session of a pooler, which sends another number than its process id, has
+ * other users and stays as it is.
  */
 export async function setUp(client: Client, path: string): Promise<void> {
   const { processID } = client as unknown as { readonly processID: number | null };
@@ -66,7 +66,7 @@ export async function whenFree(
     } catch (error) {
       const isContention = error instanceof DatabaseError && CONTENTION.has(String(error.code));
       if (!isContention || performance.now() > deadline) throw error;
-      log.info({ reason: describeFailure(error) }, 'a migration waits for a lock: trying again');
+      log.info({ reason: describeError(error) }, 'a migration waits for a lock: trying again');
     }
     await sleep(4 * limits.tableLock, undefined, { signal });
   }

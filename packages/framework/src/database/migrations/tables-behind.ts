@@ -1,13 +1,9 @@
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { StartupError } from '../../errors/startup.error.js';
-import { describeFailure } from '../../observability/describe-failure.js';
-import { serverOf } from '../connect.js';
+import { describeError } from '../../observability/describe-error.js';
+import { startupErrorOf } from '../connect.js';
 
-/**
- * The next schema of the path with a table of migrations ($1) that this role may read. Releases up to 1.2 use these
- * tables, wherever they are in the path.
- */
+/** The next schema of the path with a table of migrations ($1) that this role may read, and that releases up to 1.2 use. */
 const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schema()) AS first, quote_ident(current_user) AS role,
     current_schema() = current_user AND current_setting('search_path') LIKE '%$user%' AS "isByRole"
   FROM unnest(current_schemas(false)) WITH ORDINALITY AS path (schema, place)
@@ -19,26 +15,23 @@ const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schem
 type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly isByRole: boolean };
 
 /**
- * To be called before the first migration makes tables in the first schema of the search path. Throws if the operator
- * has not asked for that schema, and the tables are in a later one: a schema with the name of the role was created
- * meanwhile, and the service would start with an empty store.
+ * Before the first migration makes tables in the first schema of the search path: if a schema with the name of the role
+ * was created meanwhile, and the tables are in a later one, the service would start with an empty store.
  *
  * @throws StartupError
  */
 export async function requireNoTablesBehind(dataSource: DataSource, log?: Logger): Promise<void> {
   const found = await findTablesBehind(dataSource).catch((error: unknown) => {
-    const reason = describeFailure(error);
-    throw new StartupError(
-      `DATABASE_URL: ${serverOf(dataSource)}: cannot look for tables: ${reason}`,
-      { cause: error },
-    );
+    const reason = describeError(error);
+    throw startupErrorOf(dataSource, `cannot look for tables: ${reason}`, error);
   });
   if (found === undefined) return;
   const { behind, first, role, isByRole } = found;
   const tables = `the schema ${first} has no tables of this service, but ${behind} behind it has`;
   if (isByRole) {
-    throw new StartupError(
-      `DATABASE_URL: ${serverOf(dataSource)}: ${tables}: to go on with these, ALTER ROLE ${role} SET search_path = ${behind}; to begin with empty tables, SET search_path = ${first}, ${behind}`,
+    throw startupErrorOf(
+      dataSource,
+      `${tables}: to go on with these, ALTER ROLE ${role} SET search_path = ${behind}; to begin with empty tables, SET search_path = ${first}, ${behind}`,
     );
   }
   log?.warn({ schema: first, other: behind }, `${tables}: the tables are created, and empty`);

@@ -14,7 +14,6 @@ interface Reading {
  * The chunks of a body, read as fast as they are taken. The connection stays open if the loop ends early.
  *
  * @param timeout for the next chunk, in milliseconds
- * @throws ServiceException `request-timeout`
  */
 export async function* chunksOf(request: Request, timeout: number): AsyncGenerator<Buffer> {
   // HTTP/1.0 has no 100 Continue (RFC 9110, section 10.1.1).
@@ -45,7 +44,6 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   }
 }
 
-/** @param before what was taken when the timer started */
 function expire(reading: Reading, before: number): void {
   // After a stall of the event loop, timers fire before chunks that arrived earlier are read.
   setImmediate(failUnlessTaken, reading, before);

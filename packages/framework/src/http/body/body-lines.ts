@@ -16,7 +16,6 @@ export const SLOWEST = 16;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** A line of a body, without its line break. */
 export interface Line {
   /** Counts from 1. */
   readonly number: number;
@@ -31,9 +30,6 @@ export interface Line {
  *
  * A line must end within the idle time after the line before, plus time for its length: otherwise a client could occupy an
  * import without importing anything.
- *
- * @param limits of a line. The rest of a longer line is discarded
- * @throws ServiceException `request-timeout`
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -101,7 +97,6 @@ class PartialLine {
     piece.copy(this.buffer, start);
   }
 
-  /** Returns the whole line, unless it is too long, and starts a new one. */
   takeWith(end: Buffer): Buffer | undefined {
     this.add(end);
     const line = this.length > this.maxLength ? undefined : this.buffer.subarray(0, this.length);

@@ -75,11 +75,7 @@ async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   return toDto(dtoClass, await body.read(types), 'body');
 }
 
-/**
- * Builds a DTO from parsed JSON, and validates it.
- *
- * @throws ServiceException `body-not-valid`
- */
+/** @throws ServiceException `body-not-valid` */
 export function toDto<T extends object>(
   dtoClass: new () => T,
   value: unknown,
@@ -227,7 +223,6 @@ function validationsOf(type: Function) {
   return getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
 }
 
-/** Whether a property has `@Exclude()`, inherited or not. */
 export function isExcluded(type: Function, property: string): boolean {
   return declared.findExcludeMetadata(type, property) !== undefined;
 }

@@ -48,11 +48,7 @@ export class UnreadBody {
     return parseJson(await this.bytes(accepted), 'body');
   }
 
-  /**
-   * Reads the body line by line, without a byte order mark. The limits on length and time apply to each line.
-   *
-   * @throws ServiceException `unsupported-media-type`; during iteration `request-timeout`
-   */
+  /** Without a byte order mark. The limits on length and time apply to each line. */
   lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
     this.take();
     const { request } = this;
@@ -152,7 +148,6 @@ function tooLarge({ bytes }: BodyLimits): ServiceException {
   );
 }
 
-/** @throws ServiceException if the header fields announce anything other than JSON in UTF-8 of an accepted type */
 function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
@@ -181,7 +176,6 @@ function isUtf8(contentType: string, accepted: MediaTypes): boolean {
 // `ignoreBOM` keeps a byte order mark in the text, where the parser rejects it (RFC 8259, section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** @throws ServiceException `malformed-json` */
 export function parseJson(bytes: Buffer, source: JsonSource): unknown {
   let text: string;
   try {

@@ -10,7 +10,6 @@ import { stringifyExactJson } from '../../json/exact-json.js';
 import { parseJson } from './json-body.js';
 import type { UnreadBody } from './json-body.js';
 
-/** Newline-delimited JSON: one value a line. */
 export const NDJSON = 'application/x-ndjson';
 
 /** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly Line[]>`. */
@@ -18,9 +17,6 @@ export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionC
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );
 
-/**
- * @throws ServiceException `body-too-large`, `malformed-json`, `body-not-valid`
- */
 export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
   if (bytes === undefined) {
     throw new ServiceException(ERRORS.bodyTooLarge, 'the line is longer than a body may be');

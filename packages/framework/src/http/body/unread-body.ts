@@ -36,7 +36,7 @@ function isRead(request: Request): boolean {
   return request.complete && request.readableLength === 0;
 }
 
-/** Stops reading and parsing what arrives on a connection, until {@link lingeringClose}. */
+/** Until {@link lingeringClose}. */
 export function stopParsing(socket: Socket): void {
   socket
     .removeAllListeners('data')

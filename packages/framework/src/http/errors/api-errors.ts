@@ -4,7 +4,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { statusOf } from '../../errors/error-kind.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ErrorDto } from './error.dto.js';
-import { headersOf } from './to-answer.js';
+import { headersOf } from './to-error-response.js';
 
 /** With the message of its example and further header fields, if wanted. */
 type DocumentedError =
@@ -44,7 +44,7 @@ const HEADER_MEANINGS: Readonly<Record<string, string>> = {
   'Accept-Encoding': 'The content coding that the operation accepts.',
 };
 
-/** Documents the errors of an operation, and the errors that all operations have. */
+/** Documents the errors of an operation, and those of all operations. */
 export function ApiErrors(...errors: readonly DocumentedError[]): MethodDecorator & ClassDecorator {
   const documented = [...errors, ...COMMON].map((error) => {
     const [kind, message = kind.message, others = []] = 'code' in error ? [error] : error;

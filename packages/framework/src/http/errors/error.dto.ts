@@ -1,6 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 
-/** The body of every error response. */
 @ApiSchema({ name: 'Error', description: 'Why a request failed.' })
 export class ErrorDto {
   // The document adds the numbers of all resources (`openapi/openapi.ts`).

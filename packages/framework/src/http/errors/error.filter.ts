@@ -5,16 +5,16 @@ import type { Logger } from 'pino';
 import { CONFIG } from '../../config/config.module.js';
 import type { Config } from '../../config/config.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
-import { breakOff } from '../answers/break-off.js';
-import { sendJson } from '../answers/send-json.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { breakOff } from '../responses/break-off.js';
+import { sendJson } from '../responses/send-json.js';
+import { describeError } from '../../observability/describe-error.js';
 import { LOGGER } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { ErrorDto } from './error.dto.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { toAnswer } from './to-answer.js';
-import type { ErrorAnswer } from './to-answer.js';
+import { toErrorResponse } from './to-error-response.js';
+import type { ErrorResponse } from './to-error-response.js';
 
 /** Of a file: set by a route, or by Express before it fails to send it. */
 const FILE_HEADERS = [
@@ -39,7 +39,7 @@ const FILE_HEADERS = [
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(
     @Inject(CONFIG) private readonly config: Pick<Config, 'identity'>,
@@ -54,13 +54,13 @@ export class ErrorFilter implements ExceptionFilter {
     // The client disconnected before the end of its request.
     if (request.destroyed && !request.complete) return;
 
-    const answer = toAnswer(thrown, this.config.identity.name);
-    if (answer.status >= 500) this.report(thrown, request, answer.body);
+    const errorResponse = toErrorResponse(thrown, this.config.identity.name);
+    if (errorResponse.status >= 500) this.report(thrown, request, errorResponse.body);
     // A stream may have failed after its last byte.
-    if (!response.writableEnded) this.send(response, answer);
+    if (!response.writableEnded) this.send(response, errorResponse);
   }
 
-  private send(response: Response, { status, headers, body }: ErrorAnswer): void {
+  private send(response: Response, { status, headers, body }: ErrorResponse): void {
     response.error = body.error;
     this.metrics.recordRefusal(body.error);
     if (!response.headersSent) {
@@ -83,7 +83,7 @@ export class ErrorFilter implements ExceptionFilter {
       if (repeated === undefined) return;
       this.logger.error({ ...context, err: thrown, ...(repeated > 0 && { repeated }) }, message);
     } else if (thrown.cause !== undefined) {
-      this.logger.warn({ ...context, reason: describeFailure(thrown.cause) }, message);
+      this.logger.warn({ ...context, reason: describeError(thrown.cause) }, message);
     }
   }
 }

@@ -14,7 +14,6 @@ export const TAKEN_STATUSES: readonly number[] = [
 /** The last digits of exceptions with {@link TAKEN_STATUSES}, and of no error of the framework. */
 export const OWN_ENDING = 19;
 
-/** The kind of an exception of Nest that code of the service throws. */
 export function kindOfStatus(status: number): ErrorKind {
   const number = status * 100 + (TAKEN_STATUSES.includes(status) ? OWN_ENDING : 0);
   const message = STATUS_CODES[status] ?? 'Error';

@@ -7,7 +7,7 @@ import { PATCH_TYPES } from '../body/merge-patch.js';
  * Responds to OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media
  * types of PATCH (RFC 5789, section 3.1).
  */
-export function answerOptions(request: Request, response: Response, next: NextFunction): void {
+export function respondToOptions(request: Request, response: Response, next: NextFunction): void {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();
   response.setHeader('Allow', allowed.join(', '));
@@ -15,7 +15,6 @@ export function answerOptions(request: Request, response: Response, next: NextFu
   response.status(204).end();
 }
 
-/** The error of a request that no route matches: 404 or 405. */
 export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
   return allowed.length === 0 ? new ServiceException(ERRORS.noSuchPath) : methodNotAllowed(allowed);
@@ -53,7 +52,6 @@ function routesOf(app: Express): readonly RoutedLayer[] {
   return routed as unknown as readonly RoutedLayer[];
 }
 
-/** The methods of all routes that match the path of the request; of all routes for `*`. */
 function allowedMethods(request: Request): readonly string[] {
   // `request.path` lacks the base path if a router is mounted below it.
   const path = request.originalUrl.replace(/^https?:\/\/[^/]*/i, '').split('?', 1)[0] || '/';

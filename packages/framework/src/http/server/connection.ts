@@ -6,8 +6,8 @@ import { Sum } from '../../bounds/sum.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { lingeringClose, stopParsing } from '../body/unread-body.js';
-import { toAnswer } from '../errors/to-answer.js';
-import type { ErrorAnswer } from '../errors/to-answer.js';
+import { toErrorResponse } from '../errors/to-error-response.js';
+import type { ErrorResponse } from '../errors/to-error-response.js';
 import type { ServerLimits } from './limits.js';
 import { isTarget } from './well-formed.js';
 
@@ -22,7 +22,7 @@ const pipelined = new Sum();
 export interface Port {
   serve(request: Request, response: Response): void;
   /** Records an error that is sent without a response object, and returns further header fields for it. */
-  recordError?(answer: ErrorAnswer): Readonly<Record<string, string>>;
+  recordError?(errorResponse: ErrorResponse): Readonly<Record<string, string>>;
 }
 
 /**
@@ -95,7 +95,6 @@ export class Connection {
     else this.end(new ServiceException(ERRORS.badRequest, 'the request target is not a URL'));
   }
 
-  /** Reads no more requests, and sends the error after the pending responses. */
   reject(error: ServiceException): void {
     // Later bytes may fail to parse as well.
     if (this.isRejected || this.socket.destroyed) return;
@@ -136,15 +135,11 @@ export class Connection {
     if ((isIdle || unsent > 0) && now - this.movedAt > timeout) cutOff(this.socket);
   }
 
-  /**
-   * Ends the connection with an error that has no response object.
-   *
-   * @param previous the last complete request
-   */
+  /** @param previous the last complete request */
   private end(error: ServiceException, previous?: Request): void {
     if (this.socket.writable) {
-      const answer = toAnswer(error);
-      this.socket.end(rawResponse(answer, this.port.recordError?.(answer)));
+      const errorResponse = toErrorResponse(error);
+      this.socket.end(rawResponse(errorResponse, this.port.recordError?.(errorResponse)));
     }
     const isAuthenticated = previous?.principal !== undefined;
     lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
@@ -152,7 +147,7 @@ export class Connection {
 }
 
 function rawResponse(
-  { status, headers, body }: ErrorAnswer,
+  { status, headers, body }: ErrorResponse,
   others: Readonly<Record<string, string>> = {},
 ): string {
   const content = JSON.stringify(body);
@@ -172,7 +167,6 @@ function rawResponse(
   ].join('\r\n');
 }
 
-/** About the memory of a request. */
 function bytesOf({ url, rawHeaders }: Request): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }

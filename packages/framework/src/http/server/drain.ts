@@ -6,7 +6,7 @@ import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/prom
 import type { Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { breakOff } from '../answers/break-off.js';
+import { breakOff } from '../responses/break-off.js';
 import type { Connection } from './connection.js';
 
 /** Time for requests that clients have already sent, and for the last responses to leave, in milliseconds. */

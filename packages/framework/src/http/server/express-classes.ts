@@ -4,7 +4,7 @@ import type { Express, Request } from 'express';
 import type { HttpLimits } from './limits.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 import { SECURITY_HEADERS } from './security-headers.js';
-import { heldResponse } from '../answers/held-response.js';
+import { boundedResponse } from '../responses/bounded-response.js';
 import { closeAfterUnreadBody } from '../body/unread-body.js';
 
 const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
@@ -25,9 +25,9 @@ export function expressClasses(
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   class ExpressRequest extends IncomingMessage {}
 
-  const HeldResponse = heldResponse();
+  const BoundedResponse = boundedResponse();
 
-  class ExpressResponse<Incoming extends IncomingMessage> extends HeldResponse<Incoming> {
+  class ExpressResponse<Incoming extends IncomingMessage> extends BoundedResponse<Incoming> {
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
       closeAfterUnreadBody(request, this, refusedBody);
@@ -50,7 +50,7 @@ export function expressClasses(
   }
 
   Object.setPrototypeOf(ExpressRequest.prototype, app.request);
-  Object.setPrototypeOf(HeldResponse.prototype, app.response);
+  Object.setPrototypeOf(BoundedResponse.prototype, app.response);
   Object.assign(app, { request: ExpressRequest.prototype, response: ExpressResponse.prototype });
   return { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse };
 }

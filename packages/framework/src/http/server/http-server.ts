@@ -11,7 +11,6 @@ import type { Port } from './connection.js';
 import { drain } from './drain.js';
 import type { ServerLimits } from './limits.js';
 
-/** How often connections are checked against their timeouts, in milliseconds. */
 const CHECK_INTERVAL = 1_000;
 
 /** Node's error codes (Node.js documentation, http, event `clientError`). */

@@ -2,11 +2,8 @@
 export const HTTP_LIMITS = {
   /** Further connections are closed at once. */
   connections: 10_000,
-  /** For all header fields of a request. */
   headers: 10_000,
-  /** Between two chunks of a request body. */
   bodyIdle: 10_000,
-  /** For a whole request body. */
   body: 60_000,
   /** The rest of a rejected body from a client with a valid token is read for this time. */
   refusedBody: 10_000,

@@ -6,7 +6,6 @@ import { StartupError } from '../../errors/startup.error.js';
 interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Names of environment variables. */
   readonly variables: { readonly host: string; readonly port: string };
 }
 
@@ -16,7 +15,6 @@ interface ListenOptions {
  */
 const BACKLOG = 4_096;
 
-/** @throws StartupError */
 export async function listen(server: Server, options: ListenOptions): Promise<AddressInfo> {
   const { host, port } = options;
   // Without a host, Node listens on `::` for both IP versions, and on 0.0.0.0 where the kernel has no IPv6.

@@ -3,11 +3,7 @@ import type { ParsedUrlQuery } from 'node:querystring';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/**
- * Parses the query of a URL. A repeated parameter is an array.
- *
- * @throws ServiceException `parameter-not-valid` for percent-encoding that is not UTF-8, which the parser would replace
- */
+/** Rejects percent-encoding that is not UTF-8, which the parser would replace. A repeated parameter is an array. */
 export function parseQuery(text: string): ParsedUrlQuery {
   try {
     decodeURIComponent(text);

@@ -6,7 +6,6 @@ export const REQUEST_ID_HEADER = 'X-Request-Id';
 /** Safe in logs and headers: UUIDs, ULIDs, trace ids and the like. */
 const SAFE = /^[\w.:+/=@-]{1,128}$/;
 
-/** Uses the client's request id if it is safe, otherwise a new id. */
 export function requestId(request: Request): void {
   const given = request.get(REQUEST_ID_HEADER);
   request.id = given !== undefined && SAFE.test(given) ? given : randomUUID();

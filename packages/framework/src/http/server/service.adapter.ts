@@ -14,10 +14,10 @@ import { LinesFile } from '../body/ndjson.js';
 import { parseQuery } from './parse-query.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 import { SECURITY_HEADERS } from './security-headers.js';
-import { EventStream } from '../answers/event-stream.js';
-import { Page } from '../answers/page.js';
-import { Representation } from '../answers/representation.js';
-import { sendJson } from '../answers/send-json.js';
+import { EventStream } from '../responses/event-stream.js';
+import { Page } from '../responses/page.js';
+import { Representation } from '../responses/representation.js';
+import { sendJson } from '../responses/send-json.js';
 
 /** Nest's Express adapter with the service's own {@link HttpServer} and exact JSON. */
 export class ServiceAdapter extends ExpressAdapter {

@@ -13,8 +13,8 @@ import { GroupInsert, isSame } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
 import { neededKeys } from '../locks/locked-rows.js';
 import type { LockedRows, RowKey } from '../locks/locked-rows.js';
-import { originParameters, requireOrigin } from '../recording/origin.js';
-import type { Origin } from '../recording/origin.js';
+import { actorParameters, requireActor } from '../recording/actor.js';
+import type { Actor } from '../recording/actor.js';
 
 /**
  * The timeout of a group's statement for a row that another transaction holds, in milliseconds: a few commits, but at least
@@ -84,36 +84,36 @@ export class GroupCreate<Content extends Identified> {
   /**
    * Resolves when the row is committed.
    *
-   * @param origin required if creates are recorded
+   * @param actor required if creates are recorded
    * @param outer the create becomes part of this transaction, resolves before its commit, shares no statement with others,
    *   and does not call `onCreated` (docs/framework/transactions.md)
    * @throws ServiceException `idTaken` if a row with other content is committed, or any error of the database, after which
    *   the row may be stored
    */
-  create(content: Content, origin?: Origin, outer?: EntityManager): Promise<Stored> {
+  create(content: Content, actor?: Actor, outer?: EntityManager): Promise<Stored> {
     this.lastCreate = performance.now();
     return this.createBy(
       outer === undefined ? (row) => this.store(row) : (row) => this.storeInOuter(outer, row),
       content,
-      origin,
+      actor,
     );
   }
 
   /** Like {@link create}, for a request with many rows, to which requests with a single row have priority. */
-  createOneOfMany(content: Content, origin?: Origin): Promise<Stored> {
-    return this.createBy((row) => this.store(row), content, origin);
+  createOneOfMany(content: Content, actor?: Actor): Promise<Stored> {
+    return this.createBy((row) => this.store(row), content, actor);
   }
 
   private async createBy(
     store: (row: Row<Content>) => Promise<Outcome>,
     content: Content,
-    origin: Origin | undefined,
+    actor: Actor | undefined,
   ): Promise<Stored> {
     const { idTaken, recorder } = this.options;
     const row = {
       content,
       parameters: this.parametersOf(content),
-      origin: recorder?.statements === undefined ? [] : originParameters(requireOrigin(origin)),
+      actor: recorder?.statements === undefined ? [] : actorParameters(requireActor(actor)),
     };
     let outcome: Outcome;
     // Not `withRowErrors`: each create would pay for its promise.

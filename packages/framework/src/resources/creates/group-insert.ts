@@ -21,7 +21,7 @@ export interface Row<Content> {
   readonly content: Content;
   readonly parameters: RowParameters;
   /** Empty if creates are not recorded. */
-  readonly origin: RowParameters;
+  readonly actor: RowParameters;
 }
 
 export interface GroupInsertOptions<Content> {
@@ -100,7 +100,7 @@ export class GroupInsert<Content extends Identified> {
     // Concurrent transactions that lock ids in one order cannot deadlock.
     const sorted = rows
       .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1))
-      .map(({ parameters, origin }) => parameters.concat(origin));
+      .map(({ parameters, actor }) => parameters.concat(actor));
     const start = performance.now();
     const insert = () =>
       withRowWait(rowWait, (lockWait) =>

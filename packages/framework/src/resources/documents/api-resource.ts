@@ -2,7 +2,7 @@ import { applyDecorators, RequestMethod } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { requestPrecondition } from '../../http/answers/entity-tag.js';
+import { requestPrecondition } from '../../http/responses/entity-tag.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';
 import type { Document, ResourceDocs, Words } from './resource-docs.js';

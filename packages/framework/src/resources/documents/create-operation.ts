@@ -1,6 +1,6 @@
 import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
-import { ApiRepeatable } from '../../http/answers/repeatable.js';
+import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { membersOf } from '../../http/body/dto.pipe.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { idempotencyErrors } from '../idempotency/idempotency-errors.js';

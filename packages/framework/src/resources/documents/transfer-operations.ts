@@ -1,7 +1,7 @@
 import { ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { NDJSON } from '../../http/body/ndjson.js';
-import { ApiRepeatable } from '../../http/answers/repeatable.js';
+import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
 import type { Document } from './resource-docs.js';

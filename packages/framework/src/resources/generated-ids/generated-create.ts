@@ -14,15 +14,15 @@ import type { EntityColumns, RowParameters } from '../properties/entity-columns.
 import { findLocked } from '../locks/find-locked.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
 import { neededKeys } from '../locks/locked-rows.js';
-import { originParameters, requireOrigin } from '../recording/origin.js';
-import type { Origin } from '../recording/origin.js';
+import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
+import type { Actor } from '../recording/actor.js';
 import type { RowSlots } from '../locks/row-slots.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
 export interface CreateContext extends ChangeContext {
   /**
-   * Of a request that was performed before, the result is returned, and nothing is created. It needs an origin, and is not for a
+   * Of a request that was performed before, the result is returned, and nothing is created. It needs an actor, and is not for a
    * create in a transaction.
    */
   readonly idempotencyKey?: string | undefined;
@@ -57,13 +57,15 @@ export class GeneratedCreate<Dto extends object> {
    * @throws ServiceException `idempotency-key-reused`, or any error of the database, after which, without an idempotency key,
    *   the row may be stored
    */
-  async create(content: object, { manager: outer, origin, idempotencyKey: key }: CreateContext) {
+  async create(content: object, context: CreateContext) {
+    const { manager: outer, idempotencyKey: key } = context;
+    const actor = actorOf(context);
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
     const parameters = columns.parametersOf(content);
     const insert = async (within?: EntityManager, lockWait: string | null = null) => {
       const session = within === undefined ? statements : statements.in(within);
-      const statement = this.statementOf(columns, parameters, origin, lockWait);
+      const statement = this.statementOf(columns, parameters, actor, lockWait);
       const store = async () => (await session.run(statement)).rows[0];
       const row = await this.takenIds.skip(store, within);
       const values = columns.all.map(({ databaseName }): unknown => row[databaseName]);
@@ -92,7 +94,7 @@ export class GeneratedCreate<Dto extends object> {
     const request = {
       key,
       operation: `create ${columns.tableName}`,
-      origin: requireOrigin(origin),
+      actor: requireActor(actor),
       content,
     };
     let created: Dto | undefined;
@@ -107,13 +109,13 @@ export class GeneratedCreate<Dto extends object> {
   private statementOf(
     columns: EntityColumns,
     parameters: RowParameters,
-    origin: Origin | undefined,
+    actor: Actor | undefined,
     lockWait: string | null,
   ): Statement {
     const records = this.options.recorder?.statements;
-    const actor = records === undefined ? [] : originParameters(requireOrigin(origin));
+    const recorded = records === undefined ? [] : actorParameters(requireActor(actor));
     this.sql ??= prepared(textOf(columns, records));
-    return { ...this.sql, types: STORED_TYPES, values: [...parameters, ...actor, lockWait] };
+    return { ...this.sql, types: STORED_TYPES, values: [...parameters, ...recorded, lockWait] };
   }
 }
 

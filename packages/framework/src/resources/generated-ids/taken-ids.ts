@@ -3,8 +3,8 @@ import type { EntityManager } from 'typeorm';
 import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { describeFailure } from '../../observability/describe-failure.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { describeError } from '../../observability/describe-error.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 
 /** Each attempt advances the sequence by one at least. */
@@ -41,7 +41,7 @@ export interface TakenIdsOptions {
  */
 export class TakenIds {
   private advance: Promise<unknown> | undefined;
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(private readonly options: TakenIdsOptions) {}
 
@@ -93,7 +93,7 @@ export class TakenIds {
   private report(table: string, error?: unknown): void {
     const repeated = this.repeated.note(error, table);
     if (repeated === undefined) return;
-    const reason = error === undefined ? undefined : describeFailure(error);
+    const reason = error === undefined ? undefined : describeError(error);
     const context = { table, reason, ...(repeated > 0 && { repeated }) };
     const hint = `rows of ${table} were inserted with ids that its sequence does not know: docs/framework/creating.md`;
     this.options.logger.warn(context, hint);

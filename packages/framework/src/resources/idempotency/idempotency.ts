@@ -16,7 +16,8 @@ import { parseAllDigits, stringifyExactJson } from '../../json/exact-json.js';
 import { LOGGER } from '../../observability/logger.js';
 import { rowKey } from '../locks/locked-rows.js';
 import type { RowKey } from '../locks/locked-rows.js';
-import type { Origin } from '../recording/origin.js';
+import { actorOf, requireActor } from '../recording/actor.js';
+import type { Actor } from '../recording/actor.js';
 import { prune, pruneInSteps } from '../../database/prune.js';
 import { RowSlots } from '../locks/row-slots.js';
 import { idempotencyErrors } from './idempotency-errors.js';
@@ -34,16 +35,24 @@ const OLDEST = {
   values: [KEPT.hours],
 };
 
-export interface RepeatableRequest {
+interface Repeatable {
   /** The `Idempotency-Key`; `undefined`: the request cannot be repeated. */
   readonly key: string | undefined;
   /** The name of the operation, such as `lend a tool`, unique in the service. Each operation has its own keys. */
   readonly operation: string;
-  /** Each principal has its own keys. */
-  readonly origin: Origin;
   /** All that the result depends on, such as the body. */
   readonly content: object;
 }
+
+/** Each principal has its own keys. */
+export type RepeatableRequest = Repeatable &
+  (
+    | { readonly actor: Actor }
+    | {
+        /** @deprecated named `actor` */
+        readonly origin: Actor;
+      }
+  );
 
 /** Rows that the work locks. */
 export interface NeededLocks {
@@ -120,8 +129,8 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     const inside = isOwn
       ? (manager: EntityManager) => insideTransaction(() => work(manager))
       : work;
-    const { key, operation, origin } = request;
-    const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(origin)} ${key}`)];
+    const { key, operation } = request;
+    const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(request)} ${key}`)];
     const keys = [...own, ...needed];
     const perform = (slots: Semaphore) =>
       this.transactions.runIn(
@@ -143,13 +152,13 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
 
   private async claimed<Result extends object>(
     key: string,
-    { operation, origin, content }: RepeatableRequest,
+    request: RepeatableRequest,
     dto: Type<Result>,
     work: (manager: EntityManager) => Promise<Result>,
     manager: EntityManager,
   ): Promise<Result> {
-    const id = [operation, ownerOf(origin), key];
-    const fingerprint = hash('sha256', stringifyExactJson(content), 'base64url');
+    const id = [request.operation, ownerOf(request), key];
+    const fingerprint = hash('sha256', stringifyExactJson(request.content), 'base64url');
     const statements = this.statements.in(manager);
     // Waits for a concurrent transaction with an equal key. If the key exists, the update without a change makes the commit wait
     // for standbys, like the first one (docs/decisions/replays-and-conflicts.md). Only an updated row has an xmax.
@@ -177,6 +186,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
 }
 
 /** The id of a static token changes with a rotation, its owner does not. */
-function ownerOf({ principal: { kind, id } }: Origin): string {
+function ownerOf(request: RepeatableRequest): string {
+  const { kind, id } = requireActor(actorOf(request)).principal;
   return kind === 'static-token' ? kind : `${kind}:${id}`;
 }

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Max } from 'class-validator';
-import { filterQuery, isFilter, MAX_FILTERS } from '../../http/answers/page.js';
+import { filterQuery, isFilter, MAX_FILTERS } from '../../http/responses/page.js';
 import { Int64Parameter } from '../properties/int64.js';
 import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { IsText, TEXT_SCHEMA } from '../properties/text.js';

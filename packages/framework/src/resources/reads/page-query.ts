@@ -1,6 +1,6 @@
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { PageParameters } from '../../http/answers/page.js';
+import type { PageParameters } from '../../http/responses/page.js';
 import type { Key } from '../properties/key-type.js';
 import type { Sort } from './sort.js';
 import { isStorableText } from '../../database/storable-text.js';

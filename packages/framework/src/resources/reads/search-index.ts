@@ -5,7 +5,7 @@ import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
 import { poolOf } from '../../database/connections/bounded-pool.js';
 import type { PoolClient } from '../../database/connections/pool-client.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
-import { describeFailure } from '../../observability/describe-failure.js';
+import { describeError } from '../../observability/describe-error.js';
 
 /**
  * The index is cleaned after this number of new characters, each of which takes about 20 bytes of the pending list of 4 MB. More
@@ -118,7 +118,7 @@ export class SearchIndex {
     if (this.isReported || !(error instanceof DatabaseError)) return;
     this.isReported = true;
     this.logger.warn(
-      { index: this.search.index, reason: describeFailure(error) },
+      { index: this.search.index, reason: describeError(error) },
       'the index of searches by name cannot be cleaned',
     );
   }

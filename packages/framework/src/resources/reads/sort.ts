@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { isStorableText } from '../../database/storable-text.js';
-import type { PageParameters } from '../../http/answers/page.js';
+import type { PageParameters } from '../../http/responses/page.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';

@@ -1,5 +1,5 @@
 import type { Statements } from '../../database/statements.js';
-import type { Total } from '../../http/answers/page.js';
+import type { Total } from '../../http/responses/page.js';
 import type { PageQuery } from './page-query.js';
 import { MAX_COUNTED } from './page-statement.js';
 import type { PageStatements } from './page-statement.js';

@@ -1,6 +1,6 @@
 import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
-import type { ExportParameters, PageParameters } from '../../http/answers/page.js';
+import type { ExportParameters, PageParameters } from '../../http/responses/page.js';
 import type { Tracer } from '../../observability/tracer.js';
 import type { Pages } from '../reads/pages.js';
 import { retried } from './retried.js';

@@ -3,17 +3,17 @@ import type { Logger } from 'pino';
 import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
-import { toAnswer } from '../../http/errors/to-answer.js';
+import { toErrorResponse } from '../../http/errors/to-error-response.js';
 import type { Line } from '../../http/body/body-lines.js';
 import { lineToDto, toLine } from '../../http/body/ndjson.js';
-import { RepeatedFailures } from '../../observability/repeated-failures.js';
+import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { Tracer } from '../../observability/tracer.js';
 import type { Identified } from '../properties/entity-columns.js';
 import type { GroupCreate } from '../creates/group-create.js';
 import type { Stored } from '../creates/group-insert.js';
 import { inOrder } from './in-order.js';
 import type { Window } from './in-order.js';
-import type { Origin } from '../recording/origin.js';
+import type { Actor } from '../recording/actor.js';
 import { retried } from './retried.js';
 
 /**
@@ -53,7 +53,7 @@ export class Imports<Content extends Identified> {
     sizeOf: ({ length }) => length,
   };
 
-  private readonly repeated = new RepeatedFailures();
+  private readonly repeated = new RepeatedErrors();
 
   constructor(private readonly options: ImportsOptions<Content>) {}
 
@@ -62,21 +62,21 @@ export class Imports<Content extends Identified> {
    * which there can be thousands, do not appear in traces.
    *
    * @param signal ends the import, which throws its reason if lines are left
-   * @param origin required if creates are recorded
+   * @param actor required if creates are recorded
    * @returns the lines of the response, several at a time: each rejected line, and at the end a summary
    * @throws ServiceException if the import cannot go on
    */
   async *run(
     lines: AsyncIterable<readonly Line[]>,
     signal: AbortSignal,
-    origin?: Origin,
+    actor?: Actor,
   ): AsyncGenerator<string> {
     const { creates, slots, tracer } = this.options;
     const giveBack = slots.take();
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const store = (content: Content) =>
-      retried(signal, () => tracer.serving([], () => creates.createOneOfMany(content, origin)));
+      retried(signal, () => tracer.serving([], () => creates.createOneOfMany(content, actor)));
     const create = (line: Line) => this.create(line, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, signal)) {
@@ -113,7 +113,7 @@ export class Imports<Content extends Identified> {
       }
     } catch (error) {
       const isOfRow = isCausedByRow(error);
-      const { status, body } = toAnswer(error);
+      const { status, body } = toErrorResponse(error);
       if (status >= 500 && !isOfRow) throw error;
       if (isOfRow) this.report(error);
       return { line: line.number, error: body.error, message: body.message };

@@ -7,7 +7,7 @@ import type { Statement, Statements } from '../../database/statements.js';
 import type { Transactions } from '../../database/transactions.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { Precondition } from '../../http/answers/entity-tag.js';
+import type { Precondition } from '../../http/responses/entity-tag.js';
 import type { ChangeRecorder } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
@@ -15,8 +15,8 @@ import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
-import { originParameters, requireOrigin } from '../recording/origin.js';
-import type { Origin } from '../recording/origin.js';
+import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
+import type { Actor, ActorOption } from '../recording/actor.js';
 import type { RowSlots } from '../locks/row-slots.js';
 
 export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
@@ -31,9 +31,7 @@ export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
   readonly onChanged?: (row: Entity) => void;
 }
 
-export interface ChangeContext {
-  /** The request that its record names. Required if changes are recorded. */
-  readonly origin?: Origin;
+export interface ChangeContext extends ActorOption {
   /** The change becomes part of the transaction of this manager (docs/framework/transactions.md). */
   readonly manager?: EntityManager;
 }
@@ -108,13 +106,14 @@ export class Updates<Entity extends Keyed> {
     id: Entity['id'],
     body: object,
     change: Change,
-    { precondition, manager: outer, origin }: UpdateContext,
+    context: UpdateContext,
   ): Promise<Entity> {
     const { dto, notFound, rowSlots, transactions, statements } = this.options;
+    const { precondition, manager: outer } = context;
     const columns = this.options.columns();
     const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
     const run = (session: Pick<Statements, 'rows'>, lockWait: string | null = null) =>
-      session.rows<readonly unknown[]>(this.statementOf(change, id, origin, lockWait));
+      session.rows<readonly unknown[]>(this.statementOf(change, id, actorOf(context), lockWait));
     const changeIfSame = (slots?: Semaphore) => {
       const changeLocked = async (manager: EntityManager) => {
         rowSlots.requireFree(keys, slots);
@@ -158,7 +157,7 @@ export class Updates<Entity extends Keyed> {
   private statementOf(
     { kind, text, values: given }: Change,
     id: Entity['id'],
-    origin: Origin | undefined,
+    actor: Actor | undefined,
     lockWait: string | null,
   ): Statement {
     const { table, key, names } = this.options.columns();
@@ -182,7 +181,7 @@ export class Updates<Entity extends Keyed> {
     return {
       text: `WITH ${isReplaced ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),
         rs__recorded AS (${record}) SELECT ${names} FROM rs__changed`,
-      values: [...values, ...originParameters(requireOrigin(origin))],
+      values: [...values, ...actorParameters(requireActor(actor))],
       types: STORED_TYPES,
     };
   }

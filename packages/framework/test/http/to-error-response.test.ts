@@ -28,8 +28,8 @@ import { isOutage } from '../../src/database/database-error.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import { toAnswer } from '../../src/http/errors/to-answer.js';
-import { describeFailure } from '../../src/observability/describe-failure.js';
+import { toErrorResponse } from '../../src/http/errors/to-error-response.js';
+import { describeError } from '../../src/observability/describe-error.js';
 import { idempotencyErrors } from '../../src/resources/idempotency/idempotency-errors.js';
 import { ALL_ERRORS } from '../support/tool.js';
 
@@ -58,14 +58,14 @@ const INTERNAL = {
   body: { error: 50000, message: 'the service failed to handle the request' },
 };
 
-describe('the answer', () => {
+describe('the response', () => {
   it.each(ALL_ERRORS)('to $code has its number, its status and its message', (kind) => {
     const { number, message } = kind;
-    expect(toAnswer(new ServiceException(kind))).toMatchObject({
+    expect(toErrorResponse(new ServiceException(kind))).toMatchObject({
       status: Number(String(number).slice(0, 3)),
       body: { error: number, message },
     });
-    expect(toAnswer(new ServiceException(kind, 'something precise')).body).toEqual({
+    expect(toErrorResponse(new ServiceException(kind, 'something precise')).body).toEqual({
       error: number,
       message: 'something precise',
     });
@@ -81,11 +81,11 @@ describe('the answer', () => {
     ['an error with a strange status', Object.assign(new Error('secret'), { status: 200 })],
     ['an exception with a status that HTTP does not have', new HttpException('secret', 700)],
   ])('to %s thrown says only that the service failed', (_, thrown) => {
-    expect(toAnswer(thrown)).toEqual(INTERNAL);
+    expect(toErrorResponse(thrown)).toEqual(INTERNAL);
   });
 
   it('to a path that the router of Express cannot decode has only the number 40000', () => {
-    const { body } = toAnswer(Object.assign(new URIError('secret'), { status: 400 }));
+    const { body } = toErrorResponse(Object.assign(new URIError('secret'), { status: 400 }));
     expect(body).toEqual({ error: 40000, message: 'the request is malformed' });
   });
 
@@ -101,10 +101,10 @@ describe('the answer', () => {
     ['request.size.invalid', 400, 40000],
   ])('to the failure %s of a reader of bodies has its status %i', (type, status, error) => {
     const failure = Object.assign(new Error('secret'), { type, status, statusCode: status });
-    const answer = toAnswer(failure);
-    expect(answer).toMatchObject({ status, body: { error } });
-    expect(answer.body.message).not.toContain('secret');
-    expect(toAnswer(Object.assign(failure, { status: 404 }))).toEqual(INTERNAL);
+    const response = toErrorResponse(failure);
+    expect(response).toMatchObject({ status, body: { error } });
+    expect(response.body.message).not.toContain('secret');
+    expect(toErrorResponse(Object.assign(failure, { status: 404 }))).toEqual(INTERNAL);
   });
 
   it('to a body that Express itself refuses has its status', async () => {
@@ -117,8 +117,8 @@ describe('the answer', () => {
         express.json(options)(request as unknown as IncomingMessage, response, resolve),
       );
     };
-    expect(toAnswer(await read('{', {})).body.error).toBe(40000);
-    expect(toAnswer(await read('{"a":"b"}', { limit: 1 })).body.error).toBe(41300);
+    expect(toErrorResponse(await read('{', {})).body.error).toBe(40000);
+    expect(toErrorResponse(await read('{"a":"b"}', { limit: 1 })).body.error).toBe(41300);
   });
 
   it.each([
@@ -136,7 +136,7 @@ describe('the answer', () => {
     ['a library that writes statuses as texts', { status: '400' }],
     ['a path with another status', Object.assign(new URIError('secret'), { status: 404 })],
   ])('to an error of %s says only that the service failed', (_, members) => {
-    expect(toAnswer(Object.assign(new Error('secret'), members))).toEqual(INTERNAL);
+    expect(toErrorResponse(Object.assign(new Error('secret'), members))).toEqual(INTERNAL);
   });
 
   it.each<[string, () => unknown]>([
@@ -147,7 +147,7 @@ describe('the answer', () => {
     ['an object without a class', () => Object.create(null)],
     ['an object that is no more', revoked],
   ])('to %s says only that the service failed', (_, make) => {
-    expect(toAnswer(make())).toEqual(INTERNAL);
+    expect(toErrorResponse(make())).toEqual(INTERNAL);
   });
 
   it.each([
@@ -179,7 +179,7 @@ describe('the answer', () => {
     [new HttpException(new Error('secret') as never, 500), 500, 50000, 'Internal Server Error'],
     [new HttpException(new Error('secret') as never, 404), 404, 40419, 'Not Found'],
   ])('to %s, thrown by a handler, has its status and message', (thrown, status, error, message) => {
-    expect(toAnswer(thrown)).toMatchObject({ status, body: { error, message } });
+    expect(toErrorResponse(thrown)).toMatchObject({ status, body: { error, message } });
   });
 
   it('to an exception of Nest never has a number with another meaning', () => {
@@ -189,7 +189,7 @@ describe('the answer', () => {
     );
     for (const { number } of general) precise.delete(number);
     for (let status = 400; status < 600; status += 1) {
-      const { body } = toAnswer(new HttpException('Something else', status));
+      const { body } = toErrorResponse(new HttpException('Something else', status));
       expect(precise).not.toContain(body.error);
       expect(Math.floor(body.error / 100)).toBe(status);
     }
@@ -200,7 +200,7 @@ describe('the answer', () => {
       readonly status = 404;
     }
     Object.defineProperty(Namesake, 'name', { value: 'HttpException' });
-    expect(toAnswer(new Namesake('secret'))).toEqual(INTERNAL);
+    expect(toErrorResponse(new Namesake('secret'))).toEqual(INTERNAL);
     class OtherHttpException extends Error {
       readonly status = 404;
     }
@@ -210,20 +210,22 @@ describe('the answer', () => {
       getResponse: () => ({ message: 'No such cat', statusCode: 404 }),
     });
     class OtherNotFoundException extends OtherHttpException {}
-    expect(toAnswer(new OtherNotFoundException())).toMatchObject({
+    expect(toErrorResponse(new OtherNotFoundException())).toMatchObject({
       status: 404,
       body: { error: 40419, message: 'No such cat' },
     });
   });
 
   it('to an exception of Nest has the header fields of its status', () => {
-    expect(toAnswer(new ForbiddenException('Not yours'), 'tool-library').headers).toEqual({
+    expect(toErrorResponse(new ForbiddenException('Not yours'), 'tool-library').headers).toEqual({
       'WWW-Authenticate': 'Bearer realm="tool-library"',
     });
-    expect(toAnswer(new UnauthorizedException('Who?'), 'tool-library').headers).toEqual({
+    expect(toErrorResponse(new UnauthorizedException('Who?'), 'tool-library').headers).toEqual({
       'WWW-Authenticate': 'Bearer realm="tool-library"',
     });
-    expect(toAnswer(new ServiceUnavailableException()).headers).toEqual({ 'Retry-After': '1' });
+    expect(toErrorResponse(new ServiceUnavailableException()).headers).toEqual({
+      'Retry-After': '1',
+    });
   });
 });
 
@@ -280,9 +282,9 @@ describe('a failure of the database', () => {
       unreadable(new Error(), 'message'),
       Object.assign(new Error(), { message: {} }),
     ]) {
-      expect(describeFailure(thrown)).toBe('a failure that cannot be described');
+      expect(describeError(thrown)).toBe('an error that cannot be described');
     }
-    expect([undefined, null, Symbol('x'), 7n].map(describeFailure)).toEqual([
+    expect([undefined, null, Symbol('x'), 7n].map(describeError)).toEqual([
       'undefined',
       'null',
       'Symbol(x)',
@@ -291,21 +293,21 @@ describe('a failure of the database', () => {
   });
 
   it('is described without statement and values', () => {
-    expect(describeFailure(databaseError('42703'))).toBe('message text decides nothing');
-    expect(describeFailure(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
-    expect(describeFailure('text')).toBe('text');
+    expect(describeError(databaseError('42703'))).toBe('message text decides nothing');
+    expect(describeError(new AggregateError([new Error('a'), new Error('b')]))).toBe('a, b');
+    expect(describeError('text')).toBe('text');
   });
 
   it.each(['28P01', '53300'])('with SQLSTATE %s is described without the role', (code) => {
     const failure = Object.assign(new DatabaseError('no room for "app"', 1, 'error'), { code });
-    expect(describeFailure(failure)).toBe(`no room for … (${code})`);
+    expect(describeError(failure)).toBe(`no room for … (${code})`);
   });
 
   it('without the role that Citus names, in one line', () => {
     const failure = new Error(
       'connection to the remote node postgres@10.0.0.7:5432 failed with the following error:\nConnection refused\n\tIs the server running?',
     );
-    expect(describeFailure(failure)).toBe(
+    expect(describeError(failure)).toBe(
       'connection to the remote node 10.0.0.7:5432 failed with the following error: Connection refused Is the server running?',
     );
   });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Response } from 'express';
-import { requireRoomFor } from './held-response.js';
+import { requireRoomFor } from './bounded-response.js';
 
 /**
  * What a handler returns to send server-sent events (WHATWG HTML, section 9.2), as fast as the client reads them. The

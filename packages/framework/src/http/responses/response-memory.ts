@@ -16,15 +16,12 @@ interface Held {
 }
 
 /** Limits the memory of all responses together, until their last bytes have left. */
-export class AnswerMemory {
+export class ResponseMemory {
   private readonly held = new Map<object, Held>();
   private readonly sum = new Sum();
 
   /**
    * Makes room for a long response before it is written, if need be by closing connections of clients that did not read in time.
-   *
-   * @param part as in {@link hold}
-   * @throws ServiceException `too-many-answers`
    */
   requireRoom(bytes: number, part?: object): void {
     if (part !== undefined && this.held.has(part)) return;
@@ -35,8 +32,8 @@ export class AnswerMemory {
   /**
    * Counts written bytes until they have left or the response closes. If there is no room, the client loses the connection
    * unless the kernel takes them at once.
+   * What several responses share counts once.
    *
-   * @param part what several responses share, which counts once
    * @returns releases them earlier
    */
   hold(response: ServerResponse, bytes: number, part: object = {}): () => void {
@@ -89,5 +86,6 @@ export class AnswerMemory {
 }
 
 function cutOff(responses: Iterable<ServerResponse>): void {
-  for (const { req } of responses) req.socket.destroy(new Error('the answer was not read in time'));
+  for (const { req } of responses)
+    req.socket.destroy(new Error('the response was not read in time'));
 }

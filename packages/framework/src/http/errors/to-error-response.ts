@@ -16,7 +16,7 @@ const CHALLENGE_ERRORS: ReadonlyMap<ErrorKind, string> = new Map([
   ],
 ]);
 
-export interface ErrorAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ErrorDto;
@@ -37,31 +37,27 @@ export function headersOf(kind: ErrorKind, realm?: string): Readonly<Record<stri
  *
  * @param realm of challenges (RFC 9110, section 11.5)
  */
-export function toAnswer(thrown: unknown, realm?: string): ErrorAnswer {
+export function toErrorResponse(thrown: unknown, realm?: string): ErrorResponse {
   try {
-    return errorAnswer(thrown, realm);
+    if (thrown instanceof ServiceException) {
+      const { kind, message, details } = thrown;
+      const { body, headers, status } = responseOf(kind, realm, message || undefined);
+      const { challenge } = details;
+      const own = challenge && { 'WWW-Authenticate': `${challengeOf(kind, realm)}, ${challenge}` };
+      return { body, status, headers: { ...headers, ...details.headers, ...own } };
+    }
+    if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
+      const kind = kindOfStatus(thrown.getStatus());
+      return responseOf(kind, realm, messageOf(thrown, kind.message));
+    }
+    return responseOf(kindOf(thrown), realm);
   } catch {
     // For example, an object whose properties cannot be read.
-    return answerOf(ERRORS.internal, realm);
+    return responseOf(ERRORS.internal, realm);
   }
 }
 
-function errorAnswer(thrown: unknown, realm?: string): ErrorAnswer {
-  if (thrown instanceof ServiceException) {
-    const { kind, message, details } = thrown;
-    const { body, headers, status } = answerOf(kind, realm, message || undefined);
-    const { challenge } = details;
-    const own = challenge && { 'WWW-Authenticate': `${challengeOf(kind, realm)}, ${challenge}` };
-    return { body, status, headers: { ...headers, ...details.headers, ...own } };
-  }
-  if (isHttpException(thrown) && isStatus(thrown.getStatus())) {
-    const kind = kindOfStatus(thrown.getStatus());
-    return answerOf(kind, realm, messageOf(thrown, kind.message));
-  }
-  return answerOf(kindOf(thrown), realm);
-}
-
-function answerOf(kind: ErrorKind, realm?: string, message = kind.message): ErrorAnswer {
+function responseOf(kind: ErrorKind, realm?: string, message = kind.message): ErrorResponse {
   return {
     status: statusOf(kind.number),
     headers: headersOf(kind, realm),

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { requireRoomFor } from './held-response.js';
+import { requireRoomFor } from './bounded-response.js';
 import { sendJsonText } from './send-json.js';
 
 /**
@@ -13,7 +13,6 @@ export const MAX_FILTERS = 2_000;
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
   readonly after?: Key;
-  /** Only items with one of these ids. */
   readonly ids?: readonly Key[];
   /** `id` (the default) or a column, with `-` in front for descending order. */
   readonly sort?: string;
@@ -44,7 +43,6 @@ export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;
 };
 
-/** What a handler returns to send a page of a list. */
 export class Page<Parameters extends PageParameters> {
   /**
    * @param items each as JSON, which takes half the time of writing objects
@@ -58,7 +56,6 @@ export class Page<Parameters extends PageParameters> {
     readonly details: { readonly nextValue?: string; readonly total?: Total } = {},
   ) {}
 
-  /** @throws ServiceException `too-many-answers`, or `parameter-not-valid` if the ids of further pages do not fit into the `Link` */
   send(response: Response, status: number): void {
     const { next, parameters } = this;
     const { nextValue, total } = this.details;

@@ -4,12 +4,12 @@ import { DatabaseError } from 'pg';
  * Describes an error for the log and for operators, without statements, values or user names. It never throws, because timers
  * and events call it, where an error would end the process.
  */
-export function describeFailure(error: unknown): string {
+export function describeError(error: unknown): string {
   try {
     return describe(error);
   } catch {
     // For example, an object without a prototype, or an error whose message is no string.
-    return 'a failure that cannot be described';
+    return 'an error that cannot be described';
   }
 }
 

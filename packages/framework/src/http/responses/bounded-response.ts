@@ -1,8 +1,8 @@
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { AnswerMemory } from './answer-memory.js';
+import { ResponseMemory } from './response-memory.js';
 
-const responseMemory = new AnswerMemory();
+const responseMemory = new ResponseMemory();
 
 /**
  * Texts above this length become bytes before they are written, and need room: Node.js would keep up to three times as many
@@ -13,7 +13,6 @@ export const LONG = 16 * 1024;
 /**
  * To be called before the header fields of a response are written.
  *
- * @param bytes at least as many as there are characters
  * @param part the buffer of bytes that several responses send
  * @throws ServiceException `too-many-answers` if it is long and there is no room
  */
@@ -24,8 +23,8 @@ export function requireRoomFor(bytes: number, part?: object): void {
 type Callback = (error?: Error | null) => void;
 
 /** Makes a class of responses that counts what clients have not read, however it is written. */
-export function heldResponse(): typeof ServerResponse {
-  return class HeldResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
+export function boundedResponse(): typeof ServerResponse {
+  return class BoundedResponse<Incoming extends IncomingMessage> extends ServerResponse<Incoming> {
     /** The kernel takes most responses at once. */
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       const content = asBytes(chunk, encoding);

@@ -1,16 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { stringifyExactJson } from '../../json/exact-json.js';
-import { requireRoomFor } from './held-response.js';
+import { requireRoomFor } from './bounded-response.js';
 
 /** Sends JSON with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   sendJsonText(response, status, stringifyExactJson(value));
 }
 
-/**
- * @param fields further header fields: names and values in turn
- * @throws ServiceException `too-many-answers`
- */
+/** @param fields further header fields: names and values in turn */
 export function sendJsonText(
   response: ServerResponse,
   status: number,

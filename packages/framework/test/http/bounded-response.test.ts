@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import { heldResponse, requireRoomFor } from '../../src/http/answers/held-response.js';
-import { sendJson } from '../../src/http/answers/send-json.js';
+import { boundedResponse, requireRoomFor } from '../../src/http/responses/bounded-response.js';
+import { sendJson } from '../../src/http/responses/send-json.js';
 import { PATIENCE } from '../support/patience.js';
 
 const MB = 1024 * 1024;
@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(async () => {
   vi.restoreAllMocks();
   for (const client of clients.splice(0)) client.destroy();
-  // Nothing is left: an answer that needs all of the memory has room.
+  // Nothing is left: a response that needs all of the memory has room.
   await vi.waitFor(() => requireRoomFor(MAX), PATIENCE);
 });
 
@@ -52,7 +52,7 @@ class Client extends Duplex {
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 function serve(handle: Handle): Server {
-  return createServer({ ServerResponse: heldResponse() }, handle);
+  return createServer({ ServerResponse: boundedResponse() }, handle);
 }
 
 /** Connects clients that do not read, and waits until the server has answered or cut off each. */
@@ -76,7 +76,7 @@ function unread(all: readonly Client[]): number {
   return all.reduce((sum, one) => sum + (one.destroyed ? 0 : one.writableLength), 0);
 }
 
-describe('answers that clients do not read', () => {
+describe('responses that clients do not read', () => {
   const text = 'x'.repeat(300_000);
 
   it.each<{ readonly how: string; readonly handle: Handle; readonly count?: number }>([

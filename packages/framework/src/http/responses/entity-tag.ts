@@ -31,11 +31,7 @@ export function entityTagOf(json: string): string {
   return `"${hash('sha256', json, 'base64url').slice(0, 22)}"`;
 }
 
-/**
- * The precondition of a request that changes a resource, if any (RFC 9110, section 13.1).
- *
- * @throws ServiceException `parameter-not-valid`
- */
+/** RFC 9110, section 13.1. */
 function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined {
   // `If-Match: *` holds for everything that exists, and everything else gets 404 anyway.
   const ifMatch = listOf(headers, 'if-match') ?? '*';
@@ -54,11 +50,7 @@ export const requestPrecondition = (_: unknown, context: ExecutionContext) =>
 /** The {@link Precondition} of the request, if any. */
 export const RequestPrecondition = createParamDecorator(requestPrecondition);
 
-/**
- * Whether a reading client already has the representation with this tag (RFC 9110, section 13.2.2).
- *
- * @throws ServiceException `precondition-failed`, `parameter-not-valid`
- */
+/** Whether a reading client already has the representation with this tag (RFC 9110, section 13.2.2). */
 export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolean {
   if (!matchesStrongly(listOf(headers, 'if-match') ?? '*', tag)) {
     throw new ServiceException(ERRORS.preconditionFailed);
@@ -66,11 +58,7 @@ export function isNotModified(headers: IncomingHttpHeaders, tag: string): boolea
   return matchesWeakly(listOf(headers, 'if-none-match') ?? [], tag);
 }
 
-/**
- * `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches.
- *
- * @throws ServiceException `precondition-failed` in that case
- */
+/** `If-Match` compares strongly (RFC 9110, section 13.1.1), so a tag that a proxy has changed never matches. */
 function matchesStrongly(list: '*' | readonly string[], tag: string): boolean {
   if (list === '*' || list.includes(tag)) return true;
   if (!list.some((each) => each.startsWith('W/') || CODING_SUFFIX.test(each))) return false;

@@ -11,14 +11,11 @@ interface Kind {
 }
 
 /** Decides which errors to log when many requests fail alike: each kind once in a minute, with a count. */
-export class RepeatedFailures {
+export class RepeatedErrors {
   /** Evicts the kind that was logged longest ago, because `peek` does not count as a use. */
   private readonly kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });
 
-  /**
-   * @param where such as a route
-   * @returns how many of this kind were not logged since the last one; `undefined` if this one should not be logged
-   */
+  /** @returns how many of this kind were not logged since the last one; `undefined` if this one should not be logged */
   note(error: unknown, where: string): number | undefined {
     const kind = `${where} ${kindOf(error)}`;
     const known = this.kinds.peek(kind);

@@ -36,7 +36,6 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
     const rest = setTimeout(() => breakOff(response), REST).unref();
     response.once('close', () => clearTimeout(rest));
   };
-  // Absent on a public route.
   const { requireValidToken } = request;
   // `sleep` with a signal takes eight times as long.
   const check =

@@ -16,7 +16,6 @@ const UNCHANGED = ['Cache-Control', 'no-store, no-transform'] as const;
 export class Representation<Content extends object> {
   constructor(readonly content: Content) {}
 
-  /** @throws ServiceException `precondition-failed`, `parameter-not-valid` */
   send(response: Response, status: number): void {
     const text = stringifyExactJson(this.content);
     const tag = entityTagOf(text);

@@ -2,17 +2,17 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
-import { AnswerMemory } from '../../src/http/answers/answer-memory.js';
+import { ResponseMemory } from '../../src/http/responses/response-memory.js';
 
 const MB = 1024 * 1024;
 
 let clock = 0;
-let memory: AnswerMemory;
+let memory: ResponseMemory;
 
 beforeEach(() => {
   clock = 1_000;
   vi.spyOn(performance, 'now').mockImplementation(() => clock);
-  memory = new AnswerMemory();
+  memory = new ResponseMemory();
 });
 
 afterEach(() => {
@@ -32,16 +32,16 @@ function unread(destroy = vi.fn<(reason: Error) => void>()) {
   };
 }
 
-/** Writes an answer that announces its length. */
-function hold(bytes: number, answer = unread()) {
+/** Writes a response that announces its length. */
+function hold(bytes: number, client = unread()) {
   memory.requireRoom(bytes);
-  return write(bytes, answer);
+  return write(bytes, client);
 }
 
-/** Writes an answer that does not. */
-function write(bytes: number, answer = unread()) {
-  memory.hold(answer.response, bytes);
-  return answer;
+/** Writes a response that does not. */
+function write(bytes: number, client = unread()) {
+  memory.hold(client.response, bytes);
+  return client;
 }
 
 const nextTick = () => new Promise<void>((resolve) => process.nextTick(resolve));
@@ -50,8 +50,8 @@ function expectFull(bytes = MB): void {
   expect(() => hold(bytes)).toThrow(expect.objectContaining({ kind: ERRORS.tooManyAnswers }));
 }
 
-describe('the memory for answers', () => {
-  it('takes 64 MB of large answers, and refuses more until one has left', () => {
+describe('the memory for responses', () => {
+  it('takes 64 MB of large responses, and refuses more until one has left', () => {
     const [first] = [hold(32 * MB), hold(32 * MB)];
     expectFull();
     first.close();
@@ -59,33 +59,33 @@ describe('the memory for answers', () => {
     expectFull();
   });
 
-  it('counts once what several answers share, until the last has left', () => {
+  it('counts once what several responses share, until the last has left', () => {
     const part = {};
-    const answers = Array.from({ length: 100 }, () => unread());
-    for (const { response } of answers) {
+    const clients = Array.from({ length: 100 }, () => unread());
+    for (const { response } of clients) {
       memory.requireRoom(64 * MB, part);
       memory.hold(response, 64 * MB, part);
     }
-    for (const { close } of answers.slice(1)) close();
+    for (const { close } of clients.slice(1)) close();
     expectFull();
-    answers[0]!.close();
+    clients[0]!.close();
     hold(64 * MB);
   });
 
-  it('takes what several answers share from all that have not read it in time', () => {
+  it('takes what several responses share from all that have not read it in time', () => {
     const part = {};
-    const answers = [unread(), unread()];
-    for (const { response } of answers) memory.hold(response, 64 * MB, part);
+    const clients = [unread(), unread()];
+    for (const { response } of clients) memory.hold(response, 64 * MB, part);
     clock += 10_000;
     hold(64 * MB);
-    for (const { destroy } of answers) expect(destroy).toHaveBeenCalledOnce();
+    for (const { destroy } of clients) expect(destroy).toHaveBeenCalledOnce();
   });
 
-  it('counts short answers, too', async () => {
-    const destroy = vi.fn();
-    const answers = Array.from({ length: 64 * 1024 }, () => hold(1024, unread(destroy)));
+  it('counts short responses, too', async () => {
+    const destroy = vi.fn<(reason: Error) => void>();
+    const clients = Array.from({ length: 64 * 1024 }, () => hold(1024, unread(destroy)));
     expectFull(1);
-    answers[0]!.close();
+    clients[0]!.close();
     hold(1024);
     await nextTick();
     expect(destroy).not.toHaveBeenCalled();
@@ -93,30 +93,30 @@ describe('the memory for answers', () => {
 
   it('cuts off a client that does not read what was written without room', async () => {
     const read = hold(64 * MB);
-    const answer = write(1024);
+    const client = write(1024);
     await nextTick();
-    expect(answer.destroy).toHaveBeenCalledOnce();
+    expect(client.destroy).toHaveBeenCalledOnce();
     expect(read.destroy).not.toHaveBeenCalled();
   });
 
-  it('cuts off nobody whose answer leaves at once', async () => {
+  it('cuts off nobody whose response leaves at once', async () => {
     hold(64 * MB);
-    const answer = write(1024);
-    answer.leave();
+    const client = write(1024);
+    client.leave();
     await nextTick();
-    expect(answer.destroy).not.toHaveBeenCalled();
+    expect(client.destroy).not.toHaveBeenCalled();
   });
 
   it('cuts off who has not read for ten seconds before anybody else', async () => {
     const stale = hold(64 * MB);
     clock += 10_000;
-    const answer = write(1024);
+    const client = write(1024);
     await nextTick();
     expect(stale.destroy).toHaveBeenCalledOnce();
-    expect(answer.destroy).not.toHaveBeenCalled();
+    expect(client.destroy).not.toHaveBeenCalled();
   });
 
-  it('takes an answer of any length if there is no other', () => {
+  it('takes a response of any length if there is no other', () => {
     const huge = hold(600 * MB);
     expectFull();
     huge.close();
