@@ -9,6 +9,8 @@ import type { PoolClient } from '../../packages/framework/src/database/connectio
 import { RowLockedError } from '../../packages/framework/src/database/database-error.js';
 import { rowWait, withRowWait } from '../../packages/framework/src/database/lock-waits/row-wait.js';
 import { Statements } from '../../packages/framework/src/database/statements.js';
+import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
+import type { DatabaseLimits } from '../../packages/framework/src/database/limits.js';
 import { OwnStatements } from '../../packages/framework/src/database/lock-waits/own-statements.js';
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
 import { waitApart } from '../../packages/framework/src/database/lock-waits/typeorm-waits.js';
@@ -20,6 +22,9 @@ import { createDataSource } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import { startPooler } from '../support/pooler.js';
 import type { Pooler } from '../support/pooler.js';
+
+/** Who waits for what never comes fails after a minute, and nobody before, however busy the machine is. */
+const PATIENT_LIMITS = { ...DATABASE_LIMITS, slot: 60_000 };
 
 /** Changes the row so that two changes show. */
 const RENAME = `UPDATE plants SET name = name || '!' WHERE id = 1 RETURNING name`;
@@ -34,12 +39,16 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
   let transactions: Transactions;
   let other: Client;
 
-  const connect = async (parameters = '', poolMax = 3) => {
+  const connect = async (
+    parameters = '',
+    poolMax = 3,
+    limits: DatabaseLimits = DATABASE_LIMITS,
+  ) => {
     const { url } = way === 'directly' ? database : pooler;
     const connected = createDataSource(`${url}${parameters}`, { poolMax });
     await connected.initialize();
     poolOf(connected)!.startServing();
-    const own = new Bulkheads({ database: { poolMax } } as Config);
+    const own = new Bulkheads({ database: { poolMax } } as Config, limits);
     waitApart(connected, own);
     return [connected, own] as const;
   };
@@ -285,7 +294,7 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
   it.each([1, 2, 3, 4, 6])(
     'transactions in a pool of %i do not wait for each other',
     async (poolMax) => {
-      const [own, ownBulkheads] = await connect('', poolMax);
+      const [own, ownBulkheads] = await connect('', poolMax, PATIENT_LIMITS);
       const ownTransactions = new Transactions(own, ownBulkheads);
       const ownStatements = new OwnStatements(own, ownBulkheads);
       const rows = own.getRepository(Plant);
@@ -294,7 +303,7 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
         () => ownStatements.run(read),
         () => ownBulkheads.lists.run(() => new Statements(own).run(read)),
         () => rows.findAndCount(),
-        () => rows.save({ id: 3n, name: `${Math.random()}` }),
+        () => rows.save({ id: 2n, name: `${Math.random()}` }),
         () => ownTransactions.run((manager) => manager.query('SELECT 1')),
         () => own.createEntityManager().transaction((manager) => manager.query('SELECT 1')),
       ];
