@@ -4,6 +4,8 @@ import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import { createTestDatabase } from '../../packages/framework/test/support/test-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { idsOf, nextOf, pagesOf, storePlants } from '../support/plant-pages.js';
+import type { Row } from '../support/plant-pages.js';
 import { startTestService, TOKEN, unlessBusy } from '../support/test-service.js';
 import type { Answer, RequestOptions, TestService } from '../support/test-service.js';
 
@@ -28,24 +30,10 @@ function get(path: string, options?: RequestOptions): Promise<Answer> {
 }
 
 /** Stores plants below the interface. */
-async function store(...plants: (readonly [id: bigint | number, name: string, tag?: string])[]) {
-  await service.database.query(
-    'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
-    [
-      plants.map(([id]) => String(id)),
-      plants.map(([, name]) => name),
-      plants.map(([, , tag]) => tag ?? null),
-    ],
-  );
-}
+const store = (...plants: readonly Row[]) => storePlants(service, plants);
 
 async function stored(): Promise<unknown[]> {
   return service.database.query('SELECT id, name, tag FROM plants ORDER BY id');
-}
-
-/** The ids of a page, with all digits. */
-function idsOf({ text }: Answer): string[] {
-  return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
 }
 
 const NOT_A_LIMIT = 'limit must be an integer between 1 and 1000';
@@ -57,26 +45,8 @@ const NOT_INT64 =
 
 const FILTERS_TOO_LONG = 'tag and name together must have at most 2000 bytes, percent-encoded';
 
-/** The target of the `Link` to the next page. */
-function nextOf({ headers }: Answer): string | undefined {
-  const link = headers.get('link');
-  if (link === null) return undefined;
-  const [, target] = /^<([^>]+)>; rel="next"$/.exec(link) ?? [];
-  expect(target).toBeDefined();
-  return target;
-}
-
 /** The ids of all pages, page by page. */
-async function pagesFrom(path: string): Promise<string[][]> {
-  const pages: string[][] = [];
-  for (let next: string | undefined = path; next !== undefined;) {
-    const answer: Answer = await get(next);
-    expect(answer.status).toBe(200);
-    pages.push(idsOf(answer));
-    next = nextOf(answer);
-  }
-  return pages;
-}
+const pagesFrom = (path: string) => pagesOf(service, path);
 
 describe('GET /plants', () => {
   it('answers an empty store with an empty array', async () => {

@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { idsOf, nextOf, pagesOf, storePlants } from '../support/plant-pages.js';
+import type { Row } from '../support/plant-pages.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -18,41 +20,11 @@ afterAll(() => service.stop());
 
 const get = (path: string): Promise<Answer> => service.request('GET', path);
 
-type Row = readonly [id: bigint | number, name: string, tag?: string | undefined];
-
 /** Stores plants below the interface. */
-async function store(...plants: readonly Row[]) {
-  await service.database.query(
-    'INSERT INTO plants (id, name, tag) SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[])',
-    [
-      plants.map(([id]) => String(id)),
-      plants.map(([, name]) => name),
-      plants.map(([, , tag]) => tag ?? null),
-    ],
-  );
-}
-
-/** The ids of a page, with all digits. */
-function idsOf({ text }: Answer): string[] {
-  return [...text.matchAll(/"id":(-?\d+)/g)].map(([, id = '']) => id);
-}
-
-/** The target of the `Link` to the next page. */
-function nextOf({ headers }: Answer): string | undefined {
-  return /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
-}
+const store = (...plants: readonly Row[]) => storePlants(service, plants);
 
 /** The ids of all pages, page by page. */
-async function pagesFrom(path: string): Promise<string[][]> {
-  const pages: string[][] = [];
-  for (let next: string | undefined = path; next !== undefined;) {
-    const answer: Answer = await get(next);
-    expect(answer.status).toBe(200);
-    pages.push(idsOf(answer));
-    next = nextOf(answer);
-  }
-  return pages;
-}
+const pagesFrom = (path: string) => pagesOf(service, path);
 
 /** Each value is refused with a message. */
 function refuses(cases: readonly (readonly [query: string, message: string])[]): void {

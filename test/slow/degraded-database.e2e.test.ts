@@ -132,7 +132,7 @@ describe('a database that is read-only', () => {
       }
     }
     const reports = service.log.filter(({ level }) => Number(level) > 30);
-    expect(reports.filter(({ msg }) => String(msg).includes('refuses'))).toEqual([
+    expect(reports.filter(({ msg }) => String(msg).includes('rejects'))).toEqual([
       expect.objectContaining({ msg: 'the database rejects writes' }),
     ]);
     expect(answers.get(503)).toBeGreaterThan(0);

@@ -29,7 +29,9 @@ export { describeError } from './observability/describe-error.js';
 /** @deprecated Use `describeError`. */
 export { describeError as describeFailure } from './observability/describe-error.js';
 /** The declared columns of an entity whose properties are in its DTO. */
-export { memberColumnsOf } from './resources/properties/dto-of.js';
+export { propertyColumnsOf } from './resources/properties/dto-of.js';
+/** @deprecated Use `propertyColumnsOf`. */
+export { propertyColumnsOf as memberColumnsOf } from './resources/properties/dto-of.js';
 /** The columns of an entity as SQL and as JSON, for tables that are no resource of their own. */
 export { EntityColumns, rowToJson } from './resources/properties/entity-columns.js';
 export type { EntityColumn } from './resources/properties/entity-column.js';

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
 import { TIMESTAMP_COLUMN } from '@resource-service/framework';
-import { memberColumnsOf, setTableNeeds } from '@resource-service/framework/extension';
+import { propertyColumnsOf, setTableNeeds } from '@resource-service/framework/extension';
 import type { ChangedRows } from '@resource-service/framework';
 import type { Key, Keyed } from '@resource-service/framework/extension';
 
@@ -50,7 +50,7 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
   const columns = getMetadataArgsStorage().filterColumns(ChangeColumns);
   const own = new Set(columns.map(({ options, propertyName }) => options.name ?? propertyName));
   const properties = new Set(columns.map(({ propertyName }) => propertyName));
-  for (const { propertyName, options } of memberColumnsOf(entity)) {
+  for (const { propertyName, options } of propertyColumnsOf(entity)) {
     const { primary = false, type, name, array, length, precision, scale, transformer } = options;
     if (own.has(name ?? propertyName)) {
       throw new TypeError(`${entity.name}.${propertyName} has the name of a column of a record`);

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Logger } from 'pino';
 import {
   AbstractLogger,
   DataSource,
@@ -10,7 +11,7 @@ import type { DataSourceOptions, EntityMetadata, MigrationInterface, QueryRunner
 import { snakeCase } from '../config/identity.js';
 import type { Identity } from '../config/identity.js';
 import type { Secret } from '../config/secret-file.js';
-import type { Observability } from '../observability/observability.module.js';
+import type { Tracer } from '../observability/tracer.js';
 import { BoundedPool } from './connections/bounded-pool.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
@@ -24,6 +25,8 @@ export interface DatabaseSettings {
   readonly identity: Identity;
   readonly url: Secret<string>;
   readonly poolMax: number;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
   readonly limits?: DatabaseLimits | undefined;
 }
 
@@ -43,9 +46,8 @@ export interface DatabaseSchema {
 
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
-  { identity, url, poolMax, limits = DATABASE_LIMITS }: DatabaseSettings,
+  { identity, url, poolMax, logger, tracer, limits = DATABASE_LIMITS }: DatabaseSettings,
   { entities, migrations }: DatabaseSchema,
-  observability: Observability,
 ) {
   const migrationsTableName = `${snakeCase(identity)}_migrations`;
   return {
@@ -62,7 +64,8 @@ export function dataSourceOptions(
     connectTimeoutMS: limits.connection,
     driver: { ...pg, Pool: BoundedPool },
     extra: {
-      observability,
+      logger,
+      tracer,
       url,
       /** In the first schema of the search path. */
       tables: [migrationsTableName, ...tableNames(entities)],

@@ -155,7 +155,7 @@ export class RolledBackError extends Error {
   override readonly name = 'RolledBackError';
 
   constructor() {
-    super('the transaction was rolled back: the failure of one of its statements was caught');
+    super('the transaction was rolled back: the error of one of its statements was caught');
   }
 }
 

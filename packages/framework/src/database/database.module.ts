@@ -33,14 +33,7 @@ const services = [{ provide: Statements, useClass: OwnStatements }, Bulkheads, T
   imports: [
     SchemaModule.forRoot(),
     TypeOrmModule.forRootAsync({
-      inject: [
-        CONFIG,
-        SCHEMA,
-        LOGGER,
-        Metrics,
-        TRACER,
-        { token: GIVEN_DATABASE_LIMITS, optional: true },
-      ],
+      inject: [CONFIG, SCHEMA, LOGGER, TRACER, { token: GIVEN_DATABASE_LIMITS, optional: true }],
       useFactory: optionsOf,
       dataSourceFactory: async (options) => dataSourceOf(options!),
     }),
@@ -80,15 +73,14 @@ function optionsOf(
   config: ServiceConfig,
   schema: DatabaseSchema,
   logger: Logger,
-  metrics: Metrics,
   tracer: Tracer,
   limits?: DatabaseLimits,
 ): DataSourceOptions & { readonly manualInitialization: true } {
   const { identity, database } = config;
   const url = secretOf('DATABASE_URL', database.url, config, logger);
-  const settings = { identity, url, poolMax: database.poolMax, limits };
+  const settings = { identity, url, poolMax: database.poolMax, logger, tracer, limits };
   return {
-    ...dataSourceOptions(settings, schema, { logger, metrics, tracer }),
+    ...dataSourceOptions(settings, schema),
     // The start connects with a timeout, while the health port already responds (connect.ts).
     manualInitialization: true,
   };

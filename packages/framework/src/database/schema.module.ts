@@ -27,16 +27,16 @@ function mergedSchema(modules: ModulesContainer): DatabaseSchema {
     ({ providers }) => (providers.get(PART)?.instance as DatabaseSchema | undefined) ?? [],
   );
   const entities = parts.flatMap((part) => part.entities);
-  const ofTables = entities.flatMap((entity) => tableNeedsOf(entity).functions ?? []);
+  const needs = entities.map((entity) => ({ entity, ...tableNeedsOf(entity) }));
+  const ofTables = needs.flatMap(({ functions = [] }) => functions);
   for (const signature of ofTables) noteChangesFunction(signature);
   return {
     entities,
     migrations: parts.flatMap(({ migrations }) => migrations),
     privileges: new Map([
-      ...entities.flatMap((entity) => {
-        const { privileges } = tableNeedsOf(entity);
-        return privileges === undefined ? [] : [[entity, privileges] as const];
-      }),
+      ...needs.flatMap(({ entity, privileges }) =>
+        privileges ? [[entity, privileges] as const] : [],
+      ),
       ...parts.flatMap(({ privileges = [] }) => [...privileges]),
     ]),
     functions: [...parts.flatMap(({ functions = [] }) => functions), ...ofTables],

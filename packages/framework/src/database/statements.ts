@@ -99,9 +99,9 @@ export function requireTransaction({ queryRunner }: EntityManager): QueryRunner 
 function send<Row extends QueryResultRow>(
   client: PoolClient,
   statement: Statement,
-  onCitus: () => Statement = () => statement,
+  onCitus?: () => Statement,
 ): Promise<QueryResult<Row>> {
-  return client.query<Row>(client.hasCitus ? onCitus() : statement);
+  return client.query<Row>(onCitus && client.hasCitus ? onCitus() : statement);
 }
 
 async function read<Row extends readonly unknown[]>(

@@ -39,7 +39,7 @@ export class Transactions {
     }
     const ownWork = (manager: EntityManager) => insideTransaction(() => work(manager));
     return this.bulkheads.apart(this.bulkheads.transactions, (lockWait) =>
-      this.repeated(ownWork, lockWait),
+      repeatAfterConflict(() => this.attempt(ownWork, lockWait)),
     );
   }
 
@@ -54,14 +54,7 @@ export class Transactions {
     work: (manager: EntityManager) => Promise<Result>,
     lockWait?: number,
   ): Promise<Result> {
-    return slots.run(() => this.repeated(work, lockWait));
-  }
-
-  private repeated<Result>(
-    work: (manager: EntityManager) => Promise<Result>,
-    lockWait: number | undefined,
-  ): Promise<Result> {
-    return repeatAfterConflict(() => this.attempt(work, lockWait));
+    return slots.run(() => repeatAfterConflict(() => this.attempt(work, lockWait)));
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
-import { isExcluded, membersOf } from '../http/body/dto.pipe.js';
+import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
 import type { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
 import { sortableOf, sortKeyOf } from './reads/sort.js';
@@ -33,18 +33,18 @@ export function requireKeyOf(
  *
  * @throws TypeError
  */
-export function requireMembers({ all }: EntityColumns, entity: Type, dtoClass: Type): void {
-  const validated = new Set([...membersOf(entity), ...membersOf(dtoClass)]);
+export function requireProperties({ all }: EntityColumns, entity: Type, dtoClass: Type): void {
+  const validated = new Set([...validatedPropertiesOf(entity), ...validatedPropertiesOf(dtoClass)]);
   for (const { property } of all) {
     const isInternal = isExcluded(entity, property);
     if (validated.has(property) !== isInternal) continue;
     throw new TypeError(
       isInternal
-        ? `${entity.name}.${property} has @Exclude(), and the decorator of a member: remove one of them`
-        : `${entity.name}.${property} has a column, but no decorator of a member: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`,
+        ? `${entity.name}.${property} has @Exclude(), and the decorator of a property: remove one of them`
+        : `${entity.name}.${property} has a column, but no decorator of a property: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`,
     );
   }
-  const shown = membersOf(dtoClass);
+  const shown = validatedPropertiesOf(dtoClass);
   for (const property of sortableOf(entity)) {
     if (shown.has(property)) continue;
     throw new TypeError(

@@ -4,9 +4,16 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DatabaseSchema } from '../database/data-source.js';
 import { SchemaModule } from '../database/schema.module.js';
 import { isGenerated, keyColumnOf } from './properties/dto-of.js';
-import { UuidV7Module } from './generated-ids/uuid-v7.module.js';
+import { CreateUuidV71795651201000 } from './generated-ids/migrations/1795651201000-create-uuid-v7.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { UUID_COLUMN } from './properties/uuid.js';
+
+/** The function that generates the ids of entities with `UUID_COLUMN`. */
+const UUID_V7 = SchemaModule.forFeature({
+  entities: [],
+  migrations: [CreateUuidV71795651201000],
+  functions: ['uuid_v7()'],
+});
 
 @Module({})
 export class ResourceModule {
@@ -24,7 +31,7 @@ export class ResourceModule {
         SchemaModule.forFeature({ ...schema, entities }),
         TypeOrmModule.forFeature([...entities]),
         ...idempotency,
-        ...(isUuid ? [UuidV7Module] : []),
+        ...(isUuid ? [UUID_V7] : []),
       ],
       exports: [TypeOrmModule, ...idempotency],
     };

@@ -68,7 +68,6 @@ export interface BaseResource<
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 
-/** The parts of a resource whose clients choose the id. */
 export interface Resource<
   Entity extends Identified,
   Dto extends Identified,
@@ -80,7 +79,6 @@ export interface Resource<
   readonly imports: Imports<Dto>;
 }
 
-/** The parts of a resource whose ids the database makes. */
 export interface GeneratedResource<
   Entity extends Keyed,
   Dto extends Keyed,

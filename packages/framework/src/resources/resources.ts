@@ -37,7 +37,7 @@ import {
   missingSortIndexes,
   requireExactIntegers,
   requireKeyOf,
-  requireMembers,
+  requireProperties,
   requireSameOptions,
 } from './resource-checks.js';
 import type {
@@ -55,10 +55,8 @@ export const MAX_IMPORTS = 8;
 /** Each export has up to three pages in memory: in work, in its stream and in its socket. */
 export const MAX_EXPORTS = 32;
 
-/** The limit of concurrent look-ups of long rows. */
 export const LONG_ROWS = 2;
 
-/** Makes the parts of resources. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;
@@ -106,7 +104,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     for (const index of this.searchIndexes) await index.close();
   }
 
-  /** To be called in the constructor of the repository of a resource whose clients choose the id. */
   of<Entity extends Identified, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: ResourceOptions<Entity, Content<Entity> & Identified, Query, Changes>,
@@ -133,22 +130,13 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     return { ...resource, creates, readBack: new ReadBack(parts), imports };
   }
 
-  /** To be called in the constructor of the repository of a resource whose ids the database makes. */
   generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
     idempotency: Idempotency,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query, Changes> {
     const { resource, parts, onCreated } = this.base(entity, options, true);
-    const { rowSlots, logger } = this;
-    const creates = new GeneratedCreate({
-      ...parts,
-      dto: options.dto,
-      rowSlots,
-      idempotency,
-      logger,
-      onCreated,
-    });
+    const creates = new GeneratedCreate({ ...parts, dto: options.dto, idempotency, onCreated });
     return { ...resource, creates };
   }
 
@@ -167,7 +155,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.checks.push(() => {
-      requireMembers(columns(), entity, dto);
+      requireProperties(columns(), entity, dto);
       requireSameOptions(columns(), dto);
       requireKeyOf(columns(), isGenerated);
       requireExactIntegers(columns(), entity, dto);
@@ -192,7 +180,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     });
     if (recorder !== undefined) this.recorders.push(recorder);
     const errors = { columns, constraints, indexed: () => indexed };
-    const parts = { ...errors, statements, bulkheads, tracer, recorder };
+    const parts = {
+      ...errors,
+      statements,
+      bulkheads,
+      transactions,
+      rowSlots,
+      tracer,
+      logger,
+      recorder,
+    };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
     const pages = new Pages<Query>({ ...parts, dto, filters });
@@ -205,8 +202,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
         ...parts,
         dto,
         notFound,
-        transactions,
-        rowSlots,
         onChanged: (row) => searchIndex?.note([row]),
       }),
       recorder,

@@ -1,12 +1,13 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, OmitType, SwaggerModule } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiProperty, OmitType, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
 import { expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import type { Precondition } from '../../src/http/responses/entity-tag.js';
 import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
+import { ApiErrors } from '../../src/http/errors/api-errors.js';
 import { apiOperations } from '../../src/resources/documents/api-operations.js';
 import { ApiResource } from '../../src/resources/documents/api-resource.js';
 import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
@@ -57,6 +58,7 @@ class AislesController {
 
   @RequireScope('aisles:write')
   @Delete(':id')
+  @HttpCode(204)
   remove(@Param('id') id: string): string {
     return id;
   }
@@ -122,6 +124,125 @@ it('only an operation that heeds If-Match promises it', () => {
 
 it('other routes are left alone', () => {
   expect(Object.keys(paths['/long-aisles/{id}/width']?.get?.responses ?? {})).toEqual(['200']);
+});
+
+const ApiAisles = ApiResource({ ...DOCS, dto: ToolDto, examples: { create: EXAMPLES } });
+
+class InheritedController {
+  @Get(':id')
+  get(@Param('id') id: string): string {
+    return id;
+  }
+}
+
+class ListOfSeveralController {
+  @Get(['', 'all'])
+  list(): string {
+    return '';
+  }
+}
+
+class OtherParameterController {
+  @Get(':aisleId')
+  get(@Param('aisleId') id: string): string {
+    return id;
+  }
+}
+
+it.each([
+  ['get is inherited', class extends InheritedController {}],
+  ['list has several paths', ListOfSeveralController],
+  ['get has another parameter than :id', OtherParameterController],
+])('a usual route that it cannot document is rejected by name: %s', (mistake, controller) => {
+  expect(() => ApiAisles(controller)).toThrow(`${controller.name}.${mistake}`);
+});
+
+it('a usual route with documentation of its own is left alone', async () => {
+  @ApiAisles
+  @Controller('long-aisles')
+  class OwnController {
+    @Get(':aisleId')
+    @ApiOperation({ summary: 'Walk along an aisle' })
+    get(@Param('aisleId') id: string): string {
+      return id;
+    }
+  }
+  const own = (await pathsOf(OwnController))['/long-aisles/{aisleId}'];
+  expect(own?.get).toMatchObject({ summary: 'Walk along an aisle' });
+  expect(Object.keys(own?.get?.responses ?? {})).toEqual(['200']);
+});
+
+it('the documented status is that of the route', async () => {
+  @ApiAisles
+  @Controller('long-aisles')
+  class StatusController {
+    @Post()
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+
+    @Delete(':id')
+    @HttpCode(202)
+    remove(@Param('id') id: string): string {
+      return id;
+    }
+  }
+  const own = await pathsOf(StatusController);
+  const statusesOf = (operation?: { readonly responses: object }) =>
+    Object.keys(operation?.responses ?? {}).filter((status) => status < '300');
+  expect(statusesOf(own['/long-aisles']?.post)).toEqual(['201']);
+  expect(statusesOf(own['/long-aisles/{id}']?.delete)).toEqual(['202']);
+});
+
+it('further errors of a usual route stand beside the usual ones of their status', async () => {
+  @ApiAisles
+  @Controller('long-aisles')
+  class ErrorsController {
+    @Delete(':id')
+    @ApiErrors([TOOL_ERRORS.noSuchTool, 'there is no aisle 7'], {
+      ...TOOL_ERRORS.noSuchTool,
+      number: 40481,
+      code: 'no-such-floor',
+      message: 'there is no floor',
+    })
+    remove(@Param('id') id: string): string {
+      return id;
+    }
+  }
+  const { responses } = (await pathsOf(ErrorsController))['/long-aisles/{id}']!.delete!;
+  expect(responses['404']).toMatchObject({
+    description: '40480: there is no tool with this id\n\n40481: there is no floor',
+    content: {
+      'application/json': {
+        examples: {
+          'no-such-tool': { value: { message: 'there is no aisle 7' } },
+          'no-such-floor': { value: { error: 40481 } },
+        },
+      },
+    },
+  });
+  expect(responses['401']).toEqual(stored?.delete?.responses['401']);
+});
+
+it('a response has the examples of its properties, also of a class without constraints', async () => {
+  class AisleNameDto {
+    @ApiProperty({ type: 'string' })
+    readonly name!: string;
+  }
+  @ApiAisles
+  @Controller('long-aisles')
+  class NamesController {
+    @Post()
+    @HttpCode(200)
+    @ApiOkResponse({ type: AisleNameDto })
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+  }
+  const responses = JSON.stringify(
+    (await pathsOf(NamesController))['/long-aisles']?.post?.responses,
+  );
+  expect(responses).toContain('"value":{"name":"North"}');
 });
 
 it('the deprecated decorators of methods write the same', async () => {

@@ -13,7 +13,7 @@ import {
   TimestampField,
 } from '../../src/index.js';
 import type { Filled, Lasting } from '../../src/index.js';
-import { membersOf } from '../../src/http/body/dto.pipe.js';
+import { validatedPropertiesOf } from '../../src/http/body/dto.pipe.js';
 
 @Entity('typed')
 class Made {
@@ -55,11 +55,11 @@ describe('the type of a DTO has the members that the DTO has', () => {
     class ReplacementDto extends ReplacementOf(Made) {}
     class PatchDto extends PatchOf(Made) {}
     class StoredDto extends DtoOf(Made) {}
-    expect([...membersOf(NewDto)]).toEqual(['name', 'origin']);
+    expect([...validatedPropertiesOf(NewDto)]).toEqual(['name', 'origin']);
     expectTypeOf<keyof NewDto>().toEqualTypeOf<'name' | 'origin'>();
-    expect([...membersOf(ReplacementDto)]).toEqual(['id', 'name']);
+    expect([...validatedPropertiesOf(ReplacementDto)]).toEqual(['id', 'name']);
     expectTypeOf<keyof ReplacementDto>().toEqualTypeOf<'id' | 'name'>();
-    expect([...membersOf(PatchDto)]).toEqual(['id', 'name']);
+    expect([...validatedPropertiesOf(PatchDto)]).toEqual(['id', 'name']);
     expectTypeOf<keyof PatchDto>().toEqualTypeOf<'id' | 'name'>();
     expectTypeOf<keyof StoredDto>().toEqualTypeOf<keyof Made>();
     // Values are assigned as without the marks.
@@ -73,7 +73,7 @@ describe('the type of a DTO has the members that the DTO has', () => {
   it('of an entity whose clients choose the id', () => {
     class NewDto extends NewOf(Chosen) {}
     class ReplacementDto extends ReplacementOf(Chosen) {}
-    expect([...membersOf(NewDto)]).toEqual(['id', 'name']);
+    expect([...validatedPropertiesOf(NewDto)]).toEqual(['id', 'name']);
     expectTypeOf<NewDto>().toExtend<{ readonly id: bigint; readonly name?: string }>();
     expectTypeOf<ReplacementDto>().toExtend<{ readonly id?: bigint; readonly name?: string }>();
   });

@@ -1285,13 +1285,13 @@ describe('a repository', () => {
       name: 'neither a member nor internal',
       entity: Forgotten,
       repository: OfForgotten,
-      why: 'Forgotten.name has a column, but no decorator of a member: add one, such as @TextField(), or @Exclude()',
+      why: 'Forgotten.name has a column, but no decorator of a property: add one, such as @TextField(), or @Exclude()',
     },
     {
       name: 'a member and internal',
       entity: Unclear,
       repository: OfUnclear,
-      why: 'Unclear.name has @Exclude(), and the decorator of a member: remove one of them',
+      why: 'Unclear.name has @Exclude(), and the decorator of a property: remove one of them',
     },
   ] as const)('with a column that is $name is refused at the start', (wrong) => refuses(wrong));
 

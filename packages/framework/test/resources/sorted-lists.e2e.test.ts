@@ -27,7 +27,7 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
-import { missingSortIndexes, requireMembers } from '../../src/resources/resource-checks.js';
+import { missingSortIndexes, requireProperties } from '../../src/resources/resource-checks.js';
 import { sortableOf } from '../../src/resources/reads/sort.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { errorsOf } from '../support/errors.js';
@@ -427,7 +427,7 @@ describe('a column that lists are sorted by', () => {
     await dataSource.initialize();
     try {
       const columns = new EntityColumns(dataSource, entity);
-      requireMembers(columns, entity, dto);
+      requireProperties(columns, entity, dto);
       return (await missingSortIndexes(dataSource, columns, entity)).join('\n');
     } finally {
       await dataSource.destroy();

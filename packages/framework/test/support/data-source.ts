@@ -5,7 +5,6 @@ import type { Identity } from '../../src/config/identity.js';
 import { constant } from '../../src/config/secret-file.js';
 import { dataSourceOf, dataSourceOptions } from '../../src/database/data-source.js';
 import type { DatabaseSchema } from '../../src/database/data-source.js';
-import { Metrics } from '../../src/observability/metrics.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 
 export interface DataSourceSettings {
@@ -21,10 +20,6 @@ export function dataSourceFor(
 ): DataSource {
   const { identity, schema } = service;
   return dataSourceOf(
-    dataSourceOptions({ identity, url: constant(url), poolMax }, schema, {
-      logger,
-      metrics: new Metrics(identity),
-      tracer: NO_TRACER,
-    }),
+    dataSourceOptions({ identity, url: constant(url), poolMax, logger, tracer: NO_TRACER }, schema),
   );
 }

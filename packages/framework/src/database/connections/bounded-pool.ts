@@ -1,15 +1,15 @@
-import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { callbackify } from 'node:util';
 import { DatabaseError } from 'pg';
 import type { Pool, PoolConfig } from 'pg';
+import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import type { Secret } from '../../config/secret-file.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeError } from '../../observability/describe-error.js';
 import { operationOf } from '../../observability/tracer.js';
-import type { Observability } from '../../observability/observability.module.js';
+import type { Tracer } from '../../observability/tracer.js';
 import {
   isDisconnection,
   isEndedByServer,
@@ -46,11 +46,14 @@ const HELD =
 
 const NEW_CONNECTIONS = 'new connections';
 
-export type BoundedPoolOptions = PoolConfig & {
+type OnClient = OnConnection<PoolClient>;
+
+type BoundedPoolOptions = PoolConfig & {
   /** With one host or several. */
   readonly url: Secret<string>;
   readonly limits: DatabaseLimits;
-  readonly observability: Observability;
+  readonly logger: Logger;
+  readonly tracer: Tracer;
 };
 
 /**
@@ -60,7 +63,8 @@ export type BoundedPoolOptions = PoolConfig & {
  */
 export class BoundedPool extends CallbackPool<PoolClient> implements StatementRunner {
   declare readonly options: Pool['options'] & PoolClientConfig;
-  private readonly observability: Observability;
+  private readonly logger: Logger;
+  private readonly tracer: Tracer;
   private readonly target: ConnectionTarget;
   private readonly rejected: RejectedOperations;
   private readonly connectionLimit: ConnectionLimit;
@@ -80,31 +84,34 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   private readonly breaker = new CircuitBreaker({
     probe: (signal) => this.probe(signal),
     opened: (reason) => {
-      const { logger } = this.observability;
-      logger.error({ reason: describeError(reason) }, 'the database is unavailable');
+      this.logger.error({ reason: describeError(reason) }, 'the database is unavailable');
       // Otherwise each dead connection would cost a request that waits for it.
       for (const client of this.clients) client.abandon();
     },
     closed: () => {
-      this.observability.logger.info('the database is available again');
+      this.logger.info('the database is available again');
       // Connections that hang would occupy the pool until their timeout.
       for (const client of this.clients) if (!this.connections.has(client)) client.abandon();
     },
   });
 
-  constructor({ observability, url, ...options }: BoundedPoolOptions) {
+  constructor({ logger, tracer, url, ...options }: BoundedPoolOptions) {
     super({
       ...options,
       Client: PoolClient,
       onCreate: (client: PoolClient) => {
         this.clients.add(client);
-        client.once('end', () => this.clients.delete(client));
+        client.once('end', () => {
+          this.clients.delete(client);
+          this.connections.delete(client);
+        });
       },
       onConnect: (client: PoolClient) => this.adopt(client),
     });
-    this.observability = observability;
-    this.target = new ConnectionTarget(url, this.options, observability.logger);
-    this.rejected = new RejectedOperations(observability.logger);
+    this.logger = logger;
+    this.tracer = tracer;
+    this.target = new ConnectionTarget(url, this.options, logger);
+    this.rejected = new RejectedOperations(logger);
     this.connectionLimit = new ConnectionLimit(this.options);
   }
 
@@ -113,7 +120,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     return this.options.connectionString!;
   }
 
-  /** Turns errors into ServiceExceptions from now on, watches outages, and follows the file of the URL. */
+  /** From now on, errors become ServiceExceptions, outages are watched, and the file of the URL is followed. */
   startServing(): void {
     this.isServing = true;
     this.target.follow();
@@ -131,10 +138,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
 
   lend(): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
-      this.connect((error, client) => {
-        if (client === undefined) reject(error);
-        else resolve(client);
-      });
+      this.connect((error, client) => (client === undefined ? reject(error) : resolve(client)));
     });
   }
 
@@ -156,28 +160,24 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     }
   }
 
-  override connect(callback: OnConnection<PoolClient>): void {
+  override connect(callback: OnClient): void {
     const immediate = this.immediateError();
     if (immediate !== undefined) {
       callback(immediate, undefined, () => {});
-      return;
-    }
-    // Later, only outages make the pool look for the primary.
-    if (!this.isServing && this.connections.size === 0 && this.target.cluster.hasSeveralHosts) {
+    } else if (
+      !this.isServing &&
+      this.connections.size === 0 &&
+      this.target.cluster.hasSeveralHosts
+    ) {
+      // Later, only outages make the pool look for the primary.
       callbackify(() => this.probe(new AbortController().signal))((error) => {
         if (error) callback(error, undefined, () => {});
         else this.checkOut(callback);
       });
-      return;
-    }
-    this.checkOut(callback);
+    } else this.checkOut(callback);
   }
 
-  private checkOut(
-    callback: OnConnection<PoolClient>,
-    since = performance.now(),
-    isRetry = false,
-  ): void {
+  private checkOut(callback: OnClient, since = performance.now(), isRetry = false): void {
     const start = performance.eventLoopUtilization();
     const again = (): void => this.checkOut(callback, since, true);
     super.connect((error, client, release) => {
@@ -217,7 +217,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   }
 
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
-    return this.observability.tracer.statement(text, async () => {
+    return this.tracer.statement(text, async () => {
       const operation = operationOf(text);
       const start = performance.now();
       try {
@@ -240,7 +240,6 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     await withTimeout(client, () => this.target.cluster.adopt(client, this));
     this.hasCitus = client.hasCitus;
     this.connections.add(client);
-    client.once('end', () => this.connections.delete(client));
     this.connectionLimit.noteConnection(this.connections.size);
   }
 
@@ -300,7 +299,7 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     for (const client of this.clients) client.abandon();
     if (this.isServing) {
       const server = hostOf(this.url);
-      this.observability.logger.info({ server }, 'another host is the primary now');
+      this.logger.info({ server }, 'another host is the primary now');
     }
   }
 }

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { EventLoopUtilization } from 'node:perf_hooks';
 
 /** Between a failed probe and the next, in milliseconds. */

@@ -1,7 +1,7 @@
 import type { DataSource, QueryRunner } from 'typeorm';
 
 /** Dropped with a column, or preventing its drop. */
-export interface Dependent {
+interface Dependent {
   /** Such as `the index "tools_name_idx" of "tools"`. */
   readonly what: string;
   /** Without quotes. */
@@ -14,7 +14,7 @@ interface TablePart {
   readonly name: string;
 }
 
-export interface NarrowSequence {
+interface NarrowSequence {
   /** Without quotes. */
   readonly column: string;
   /** As an identifier of SQL. */

@@ -21,21 +21,30 @@ export async function generateMigration(
   report: (sentence: string) => void = () => {},
 ) {
   const comparison = await SchemaComparison.of(dataSource);
-  const inMemory = await comparison.compare();
-  // Such a statement lacks its parameters, and no migration makes this table of TypeORM.
-  const isOfTypeorm = ({ query }: { query: string }) =>
-    /^(INSERT INTO|DELETE FROM) /.test(query) &&
-    query.includes(`"${dataSource.metadataTableName}"`);
-  const up = inMemory.upQueries.filter((each) => !isOfTypeorm(each)).map(({ query }) => query);
-  const downQueries = inMemory.downQueries.filter((each) => !isOfTypeorm(each));
+  const { upQueries, downQueries } = await comparison.log();
+  // A statement for the table of TypeORM lacks its parameters, and no migration makes this table.
+  const ofService = (queries: typeof upQueries): readonly string[] =>
+    queries
+      .map(({ query }) => query)
+      .filter(
+        (query) =>
+          !/^(INSERT INTO|DELETE FROM) /.test(query) ||
+          !query.includes(`"${dataSource.metadataTableName}"`),
+      );
+  const up = ofService(upQueries);
+  const drops = up.filter((statement) => /\bDROP /.test(statement));
   const going = new Map<string, string>();
   const losses: string[] = [];
   for (const statement of up) {
     const [, table = '', column] = /^ALTER TABLE (.+) DROP COLUMN (.+)$/.exec(statement) ?? [];
     if (column === undefined) continue;
     report(`the migration drops the column ${column} of ${table}, with its values`);
-    const { dropped, blockers } = await droppedWith(dataSource, table, column, up);
-    for (const what of blockers) {
+    // What the migration drops by name does not go with the column.
+    const dependents = (await dependentsOf(dataSource, table, column)).filter(
+      ({ name: dependent }) => !drops.some((each) => each.endsWith(`"${dependent}"`)),
+    );
+    const dropped = dependents.filter(({ blocks }) => !blocks).map(({ what }) => what);
+    for (const { what } of dependents.filter(({ blocks }) => blocks)) {
       losses.push(
         `${what} needs the column ${column} of ${table}: drop it in a migration by hand before this one drops the column`,
       );
@@ -91,27 +100,11 @@ ${statements(up)}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-${statements(downQueries.toReversed().map(({ query }) => query))}
+${statements(ofService(downQueries).toReversed())}
   }
 }
 `,
   };
-}
-
-/** What is dropped with a column or prevents its drop, if the migration does not drop it by name. */
-async function droppedWith(
-  dataSource: DataSource,
-  table: string,
-  column: string,
-  up: readonly string[],
-) {
-  const drops = up.filter((statement) => /\bDROP /.test(statement));
-  const dependents = (await dependentsOf(dataSource, table, column)).filter(
-    ({ name }) => !drops.some((statement) => statement.endsWith(`"${name}"`)),
-  );
-  const namesOf = (blocks: boolean) =>
-    dependents.filter((each) => each.blocks === blocks).map(({ what }) => what);
-  return { dropped: namesOf(false), blockers: namesOf(true) };
 }
 
 function statements(queries: readonly string[]): string {

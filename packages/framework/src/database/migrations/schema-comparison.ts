@@ -3,11 +3,10 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { TableColumn } from 'typeorm/schema-builder/table/TableColumn.js';
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js';
 import { Query } from 'typeorm/driver/Query.js';
-import type { SqlInMemory } from 'typeorm/driver/SqlInMemory.js';
 import { narrowSequencesOf, partsOf } from './catalogs.js';
 
 /** Part of a table that no entity declares. */
-export interface Undeclared {
+interface Undeclared {
   /** Such as `the index "tools_name_idx" of "tools"`. */
   readonly what: string;
   readonly toDrop: string;
@@ -49,11 +48,6 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     this.sources = dataSource.migrations.map((migration: MigrationInterface) =>
       String(Reflect.get(migration, 'up')),
     );
-  }
-
-  /** Statements from the tables to the entities, and back. */
-  compare(): Promise<SqlInMemory> {
-    return this.log();
   }
 
   /** A table can have several entities, each with some of its columns. */

@@ -155,7 +155,7 @@ function exactProperties(dtoClass: DtoClass): ReadonlyMap<string, string> {
 }
 
 function rejectOthers(dtoClass: DtoClass, parameters: object): void {
-  const names = membersOf(dtoClass);
+  const names = validatedPropertiesOf(dtoClass);
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
       throw new ServiceException(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
@@ -209,13 +209,13 @@ const dtoClasses = new Map<unknown, boolean>();
 function isDtoClass(type: unknown): type is DtoClass {
   const known = dtoClasses.get(type);
   if (known !== undefined) return known;
-  const properties = typeof type === 'function' ? membersOf(type) : new Set<string>();
+  const properties = typeof type === 'function' ? validatedPropertiesOf(type) : new Set<string>();
   dtoClasses.set(type, properties.size > 0);
   for (const property of properties) expose(type as DtoClass, property);
   return properties.size > 0;
 }
 
-export function membersOf(type: Function): ReadonlySet<string> {
+export function validatedPropertiesOf(type: Function): ReadonlySet<string> {
   return new Set(validationsOf(type).map(({ propertyName }) => propertyName));
 }
 

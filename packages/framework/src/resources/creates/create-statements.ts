@@ -138,7 +138,6 @@ export class CreateStatements {
   }
 }
 
-/** The parameters of {@link tableOf}. */
 function valuesOf(
   columns: readonly SentColumn[],
   rows: readonly RowParameters[],

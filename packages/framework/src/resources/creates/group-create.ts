@@ -23,7 +23,7 @@ import type { Actor } from '../recording/actor.js';
 export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
 /** The timeout of a retry where creates wait together for such rows. Their first try has the timeout of other locks. */
-const AGAIN_FOR_LOCKED = 50;
+const RETRY_LOCKED_WAIT = 50;
 
 /** `locked`: another transaction holds a row that it needs. */
 type Outcome = Creation | 'locked';
@@ -32,7 +32,6 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
   readonly statements: Statements;
   readonly idTaken: IdError<bigint>;
   readonly tracer: Tracer;
-  /** Shared by all resources. */
   readonly locked: LockedRows;
   /** For creates that need locked rows. */
   readonly lockedSlots: Semaphore;
@@ -71,7 +70,7 @@ export class GroupCreate<Content extends Identified> {
       perform: (group, isRetry) =>
         lockedSlots.run(() =>
           isRetry
-            ? this.inserts.perform(group, AGAIN_FOR_LOCKED)
+            ? this.inserts.perform(group, RETRY_LOCKED_WAIT)
             : this.perform(group, new Set<RowKey>()),
         ),
     });
@@ -127,7 +126,6 @@ export class GroupCreate<Content extends Identified> {
     return outcome;
   }
 
-  /** Milliseconds since {@link create} was called. */
   get sinceCreate(): number {
     return performance.now() - this.lastCreate;
   }

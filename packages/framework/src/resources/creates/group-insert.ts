@@ -30,7 +30,6 @@ export interface GroupInsertOptions<Content> {
   readonly statements: Statements | Pick<Statements, 'run' | 'rows'>;
   readonly recorder?: ChangeRecorder | undefined;
   readonly recordGroup: (rows: number) => void;
-  /** Called after a commit. */
   readonly onCreated: (created: readonly Content[]) => void;
 }
 
@@ -46,7 +45,6 @@ export class GroupInsert<Content extends Identified> {
 
   constructor(private readonly options: GroupInsertOptions<Content>) {}
 
-  /** The usual duration of a statement with its commit, in milliseconds. */
   get usualTime(): number {
     return this.pace;
   }

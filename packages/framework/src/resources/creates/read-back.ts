@@ -1,18 +1,12 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
-import type { Statement, Statements } from '../../database/statements.js';
-import type { Tracer } from '../../observability/tracer.js';
-import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
+import type { Statement } from '../../database/statements.js';
+import type { Shared } from '../locks/shared.js';
+import type { RowParameters } from '../properties/entity-columns.js';
 
 /** The rows of a statement, each with parameters of its own. */
 const MAX_ROWS = 32;
-
-export interface ReadBackOptions {
-  readonly columns: () => EntityColumns;
-  readonly statements: Statements;
-  readonly tracer: Tracer;
-}
 
 /**
  * Converts created values as a look-up would read them: PostgreSQL pads `char`, rounds `real` and `numeric`, and rewrites `jsonb` and
@@ -21,7 +15,7 @@ export interface ReadBackOptions {
 export class ReadBack {
   private readonly batcher: Batcher<RowParameters, readonly unknown[]>;
 
-  constructor(private readonly options: ReadBackOptions) {
+  constructor(private readonly options: Pick<Shared, 'columns' | 'statements' | 'tracer'>) {
     const { columns, statements, tracer } = options;
     this.batcher = new Batcher({
       lengthOf: (parameters) => columns().lengthOf(parameters),

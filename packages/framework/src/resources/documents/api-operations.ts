@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { documented } from './api-resource.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';
-import type { ResourceDocs, ResourceExamples } from './resource-docs.js';
+import type { Document, Method, ResourceDocs, ResourceExamples } from './resource-docs.js';
 import { get, list, patch, remove, replace } from './stored-operations.js';
 import { exportRows, importRows } from './transfer-operations.js';
 
@@ -32,18 +32,19 @@ export function apiOperations(docs: OperationDocs) {
   };
   const ofRows = wordsOf({ ...docs, dto: docs.stored, examples });
   const words = { ...ofRows, Single, Many, missing: docs.refused.message };
+  const created = { status: words.isIdChosen ? 200 : 201, response: docs.answer ?? docs.stored };
+  // The decorators of the route can follow, so its status is not known.
+  const usual = (document: Document, own: Partial<Method> = { status: 200 }) =>
+    documented((_, method) => document(words, { ...method, ...own }), words);
   return {
-    create: documented(
-      (_, method) => create(words, { ...method, response: docs.answer ?? docs.stored }),
-      words,
-    ),
-    list: documented(list, words),
-    import: documented(importRows, words),
-    export: documented(exportRows, words),
-    get: documented(get, words),
-    replace: documented(replace, words),
-    patch: documented(patch, words),
-    remove: documented(remove, words),
+    create: usual(create, created),
+    list: usual(list),
+    import: usual(importRows),
+    export: usual(exportRows),
+    get: usual(get),
+    replace: usual(replace),
+    patch: usual(patch),
+    remove: usual(remove, { status: 204 }),
   };
 }
 

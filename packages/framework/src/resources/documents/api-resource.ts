@@ -1,15 +1,21 @@
 import { applyDecorators, RequestMethod } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import {
+  HTTP_CODE_METADATA,
+  METHOD_METADATA,
+  PATH_METADATA,
+  ROUTE_ARGS_METADATA,
+} from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { MetadataScanner } from '@nestjs/core';
 import { requestPrecondition } from '../../http/responses/entity-tag.js';
+import { RESPONSES } from '../../http/errors/api-errors.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';
 import type { Document, ResourceDocs, Words } from './resource-docs.js';
 import { get, list, patch, remove, replace } from './stored-operations.js';
 import { exportRows, importRows } from './transfer-operations.js';
 
-/** The usual routes of a resource. */
 const ROUTES: Readonly<Record<string, Document>> = {
   'POST ': create,
   'GET ': list,
@@ -24,8 +30,8 @@ const ROUTES: Readonly<Record<string, Document>> = {
 /**
  * Documents the usual routes of a controller, in any number: `POST` and `GET` of the path, `POST import`, `GET export`, and `GET`,
  * `PUT`, `PATCH` and `DELETE` of `:id`. Bodies are the classes of the parameters of the methods, and `If-Match` is documented if there is
- * a parameter with `@RequestPrecondition()`. `@ApiOperation()` and the `type` of `@ApiOkResponse()` on a method have priority. Any
- * other route has decorators of @nestjs/swagger, and {@link ApiErrors}.
+ * a parameter with `@RequestPrecondition()`. `@ApiOperation()`, the `type` of `@ApiOkResponse()` and {@link ApiErrors} on a method have
+ * priority. Any other route has decorators of @nestjs/swagger, and {@link ApiErrors}.
  *
  * @example
  * ```ts
@@ -42,16 +48,35 @@ const ROUTES: Readonly<Record<string, Document>> = {
  */
 export function ApiResource(docs: ResourceDocs): ClassDecorator {
   const words = wordsOf(docs);
-  return ({ prototype }) => {
-    const methods = Object.getOwnPropertyDescriptors(prototype as object);
-    for (const [name, method] of Object.entries(methods)) {
-      const document = typeof method.value === 'function' && ROUTES[routeOf(method.value)];
-      if (document) documented(document, words)(prototype as object, name, method);
+  return (controller) => {
+    const prototype = controller.prototype as Readonly<Record<string, object>>;
+    for (const name of new MetadataScanner().getAllMethodNames(prototype)) {
+      const method = Object.getOwnPropertyDescriptor(prototype, name);
+      const routes = routesOf(prototype[name]!);
+      const [document] = routes.flatMap((route) => ROUTES[route] ?? []);
+      if (method !== undefined && routes.length === 1 && document !== undefined) {
+        documented(document, words)(prototype, name, method);
+      } else if (!Reflect.hasMetadata('swagger/apiOperation', prototype[name]!)) {
+        requireUnusual(`${controller.name}.${name}`, routes, method !== undefined);
+      }
     }
   };
 }
 
-/** Documents a method. */
+/** @throws TypeError for a usual route that cannot be documented */
+function requireUnusual(name: string, routes: readonly string[], isOwn: boolean): void {
+  if (!routes.some((route) => route.replace(/ :\w+$/, ' :id') in ROUTES)) return;
+  const mistake =
+    routes.length > 1
+      ? 'has several paths'
+      : isOwn
+        ? 'has another parameter than :id'
+        : 'is inherited';
+  throw new TypeError(
+    `${name} ${mistake}, so @ApiResource() cannot document it: change that, or add @ApiOperation()`,
+  );
+}
+
 export function documented(document: Document, words: Words): MethodDecorator {
   return (controller, name, method) => {
     const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, name) ??
@@ -60,6 +85,7 @@ export function documented(document: Document, words: Words): MethodDecorator {
     const of = {
       body: types.find((_, index) => `${RouteParamtypes.BODY}:${index}` in parameters) ?? words.dto,
       response: responseOf(method.value as object) ?? words.dto,
+      status: statusOf(method.value as object),
       hasPrecondition: Object.values(parameters).some(
         ({ factory }) => factory === requestPrecondition,
       ),
@@ -68,16 +94,23 @@ export function documented(document: Document, words: Words): MethodDecorator {
   };
 }
 
-function routeOf(handler: object): string {
+/** Such as `GET :id`, one for each path; none if the method handles no requests. */
+function routesOf(handler: object): readonly string[] {
   const method = Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined;
-  if (method === undefined) return '';
-  const path = String(Reflect.getMetadata(PATH_METADATA, handler));
-  return `${RequestMethod[method]} ${path.replaceAll(/^\/|\/$/g, '')}`;
+  if (method === undefined) return [];
+  const paths = [Reflect.getMetadata(PATH_METADATA, handler) as string | readonly string[]].flat();
+  return paths.map((path) => `${RequestMethod[method]} ${path.replaceAll(/^\/|\/$/g, '')}`);
+}
+
+function statusOf(handler: object): number {
+  const isPost = Reflect.getMetadata(METHOD_METADATA, handler) === RequestMethod.POST;
+  const status = Reflect.getMetadata(HTTP_CODE_METADATA, handler) as number | undefined;
+  return status ?? (isPost ? 201 : 200);
 }
 
 /** The `type` of `@ApiOkResponse()` or `@ApiCreatedResponse()`. */
 function responseOf(handler: object): Type | undefined {
-  const responses = (Reflect.getMetadata('swagger/apiResponse', handler) ?? {}) as Readonly<
+  const responses = (Reflect.getMetadata(RESPONSES, handler) ?? {}) as Readonly<
     Record<string, { readonly type?: Type }>
   >;
   return (responses[200] ?? responses[201])?.type;

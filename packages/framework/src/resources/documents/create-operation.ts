@@ -1,7 +1,7 @@
-import { ApiBody, ApiCreatedResponse, ApiOkResponse } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+import { ApiBody, ApiResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
-import { membersOf } from '../../http/body/dto.pipe.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { idempotencyErrors } from '../idempotency/idempotency-errors.js';
 import { ApiIdempotencyKey } from '../idempotency/request-idempotency-key.decorator.js';
@@ -16,7 +16,7 @@ import {
 } from './resource-docs.js';
 import type { Document, Words } from './resource-docs.js';
 
-export const create: Document = (words, { body, response }) => {
+export const create: Document = (words, { body, response, status }) => {
   const { one, noun, errors, examples, dto, isIdChosen, Single } = words;
   return [
     isIdChosen ? ApiRepeatable() : ApiIdempotencyKey(),
@@ -30,14 +30,14 @@ export const create: Document = (words, { body, response }) => {
       type: body,
       required: true,
       description: `${capital(noun)} to add to the store.`,
-      examples: mapExamples(examples.create, propertiesOf(body)),
+      examples: mapExamples(examples.create, partIn(body)),
     }),
-    (isIdChosen ? ApiOkResponse : ApiCreatedResponse)({
+    ApiResponse({
+      status,
       type: response,
       description: `The ${noun} is stored.`,
       ...(isIdChosen ? {} : { headers: { ...location(noun), ...words.entityTag } }),
-      examples:
-        response === dto ? examples.create : mapExamples(examples.create, propertiesOf(response)),
+      examples: response === dto ? examples.create : mapExamples(examples.create, partIn(response)),
       links: {
         [`get${Single}`]: {
           operationId: `get${Single}`,
@@ -88,9 +88,10 @@ function location(noun: string) {
   return headers({ Location: `The path of the ${noun} (RFC 9110, section 10.2.2).` });
 }
 
-/** The part of an example that a class has. */
-function propertiesOf(dto: Function) {
-  const properties = membersOf(dto);
+/** The part of an example that the schema of a class has. */
+function partIn({ prototype }: Type) {
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype as object) as
+    readonly string[] | undefined;
   return (example: object) =>
-    Object.fromEntries(Object.entries(example).filter(([name]) => properties.has(name)));
+    Object.fromEntries(Object.entries(example).filter(([name]) => names?.includes(`:${name}`)));
 }

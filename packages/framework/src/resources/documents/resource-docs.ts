@@ -48,17 +48,16 @@ export interface ResourceDocs {
   readonly examples: ResourceExamples;
 }
 
-/** What the method of an operation says: its classes, and whether it heeds `If-Match`. */
+/** What the method of an operation says: its classes and status, and whether it heeds `If-Match`. */
 export interface Method {
+  readonly status: number;
   readonly body: Type;
   readonly response: Type;
   readonly hasPrecondition: boolean;
 }
 
-/** Documents an operation. */
 export type Document = (words: Words, method: Method) => readonly MethodDecorator[];
 
-/** The documentation of a resource, and the words that follow from it. */
 export type Words = ReturnType<typeof wordsOf>;
 
 export function wordsOf(docs: ResourceDocs) {
@@ -87,7 +86,6 @@ export function wordsOf(docs: ResourceDocs) {
   };
 }
 
-/** Errors of operations with a body. */
 export const BODY_ERRORS = [
   ERRORS.bodyMissing,
   ERRORS.bodyTooLarge,

@@ -2,9 +2,8 @@ import {
   ApiBody,
   ApiConsumes,
   ApiHeader,
-  ApiNoContentResponse,
   ApiNotModifiedResponse,
-  ApiOkResponse,
+  ApiResponse,
   ApiParam,
 } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -14,9 +13,7 @@ import { ApiErrors } from '../../http/errors/api-errors.js';
 import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';
 import type { Document, Method, Words } from './resource-docs.js';
 
-/* The documentation of the operations on stored rows. */
-
-export const get: Document = (words, { response }) => {
+export const get: Document = (words, { response, status }) => {
   const { one, plural, noun, errors, examples, key, entityTag, Single } = words;
   return [
     operation(
@@ -39,7 +36,8 @@ export const get: Document = (words, { response }) => {
       description: `Entity tags that the client has. If the ${noun} still has one of them, the answer is 304, without a body.`,
       schema: ENTITY_TAGS_SCHEMA,
     }),
-    ApiOkResponse({
+    ApiResponse({
+      status,
       type: response,
       description: `The ${noun} with this id.`,
       headers: entityTag,
@@ -57,7 +55,7 @@ export const get: Document = (words, { response }) => {
   ];
 };
 
-export const list: Document = (words, { response }) => {
+export const list: Document = (words, { response, status }) => {
   const { plural } = words;
   const page = words.rows.slice(0, 2);
   return [
@@ -67,7 +65,8 @@ export const list: Document = (words, { response }) => {
       `List ${plural}`,
       `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.`,
     ),
-    ApiOkResponse({
+    ApiResponse({
+      status,
       type: response,
       isArray: true,
       description: `A page of ${plural}.`,
@@ -112,7 +111,8 @@ export const replace: Document = (words, method) => {
       description: 'The new content.',
       examples: examples.replace ?? {},
     }),
-    ApiOkResponse({
+    ApiResponse({
+      status: method.status,
       type: method.response,
       // RFC 9110, section 9.3.4.
       description: `The ${noun} as it is stored now. For its entity tag, look it up.`,
@@ -137,7 +137,8 @@ export const patch: Document = (words, method) => [
     description: 'The members to change.',
     examples: words.examples.patch ?? {},
   }),
-  ApiOkResponse({
+  ApiResponse({
+    status: method.status,
     type: method.response,
     description: `The ${words.noun} as it is stored now.`,
     headers: words.entityTag,
@@ -152,7 +153,7 @@ export const remove: Document = (words, method) => {
   return [
     operation(words, `delete${words.Single}`, `Remove ${one}`, `Removes ${one}. ${freed}`),
     ...change(words, method),
-    ApiNoContentResponse({ description: `The ${noun} is removed.` }),
+    ApiResponse({ status: method.status, description: `The ${noun} is removed.` }),
     ApiErrors(...changeErrors(words, method), ...(errors.removal ?? [])),
   ];
 };

@@ -1,4 +1,4 @@
-import { ApiBody, ApiConsumes, ApiOkResponse } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { NDJSON } from '../../http/body/ndjson.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
@@ -6,8 +6,7 @@ import { ApiErrors } from '../../http/errors/api-errors.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
 import type { Document } from './resource-docs.js';
 
-/** The documentation of the import of a resource. */
-export const importRows: Document = (words, { response }) => {
+export const importRows: Document = (words, { response, status }) => {
   const { one, plural, missing } = words;
   const [first, second] = words.examples.import ?? [{ id: 1 }, { id: 2 }];
   const id = Number(second.id);
@@ -31,7 +30,8 @@ export const importRows: Document = (words, { response }) => {
       schema: { type: 'string' },
       examples: examples([first, second], rejected),
     }),
-    ApiOkResponse({
+    ApiResponse({
+      status,
       description: `Lines of JSON: one for each refused line of the body, and a summary at the end.
 
 | Line | Member | Meaning |
@@ -64,8 +64,7 @@ If the import could not go on, the last line is an Error without \`line\`.`,
   ];
 };
 
-/** The documentation of the export of a resource. */
-export const exportRows: Document = (words, { response }) => {
+export const exportRows: Document = (words, { response, status }) => {
   const { plural, key, isIdChosen } = words;
   const rows = words.examples.import ?? words.rows.slice(0, 2);
   return [
@@ -75,7 +74,8 @@ export const exportRows: Document = (words, { response }) => {
       `Export ${plural}`,
       `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen ? ' The answer can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
     ),
-    ApiOkResponse({
+    ApiResponse({
+      status,
       description: `The ${plural}. Each line is a ${schemaName(response)} in JSON. The last line is empty.`,
       content: {
         [NDJSON]: {

@@ -1,14 +1,13 @@
 import type { Type } from '@nestjs/common';
-import type { Logger } from 'pino';
 import type { EntityManager } from 'typeorm';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { rowWait, withRowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared } from '../../database/statements.js';
-import type { Statement, Statements } from '../../database/statements.js';
-import type { ChangeRecorder, RecordStatements } from '../recording/change-recorder.js';
+import type { Statement } from '../../database/statements.js';
+import type { RecordStatements } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
-import type { RowErrors } from '../properties/constraints.js';
+import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 import { findLocked } from '../locks/find-locked.js';
@@ -16,7 +15,6 @@ import type { Idempotency } from '../idempotency/idempotency.js';
 import { neededKeys } from '../locks/locked-rows.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor } from '../recording/actor.js';
-import type { RowSlots } from '../locks/row-slots.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
@@ -28,14 +26,9 @@ export interface CreateContext extends ChangeContext {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface GeneratedCreateOptions<Dto> extends RowErrors {
+interface GeneratedCreateOptions<Dto> extends Shared {
   readonly dto: Type<Dto>;
-  readonly statements: Statements;
-  readonly rowSlots: RowSlots;
   readonly idempotency: Idempotency;
-  readonly logger: Logger;
-  readonly recorder?: ChangeRecorder | undefined;
-  /** Called after a commit. */
   readonly onCreated: (created: readonly Dto[]) => void;
 }
 

@@ -1,11 +1,11 @@
-import type { Logger } from 'pino';
 import type { EntityManager } from 'typeorm';
-import type { Statement, Statements } from '../../database/statements.js';
+import type { Statement } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { describeError } from '../../observability/describe-error.js';
 import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
+import type { Shared } from '../locks/shared.js';
 
 /** Each attempt advances the sequence by one at least. */
 const MAX_ATTEMPTS = 100;
@@ -29,12 +29,6 @@ function advancing({ table, key }: EntityColumns): string {
     SELECT count(nextval(name)) FROM rs__run, generate_series(1, least(coalesce(until - last, 0), ${MAX_STEP}))`;
 }
 
-export interface TakenIdsOptions {
-  readonly columns: () => EntityColumns;
-  readonly statements: Statements;
-  readonly logger: Logger;
-}
-
 /**
  * Retries creates whose generated id is taken, because somebody has inserted rows with ids that the sequence does not know. Clients
  * get no error, because they did not cause it.
@@ -43,7 +37,7 @@ export class TakenIds {
   private advance: Promise<unknown> | undefined;
   private readonly repeated = new RepeatedErrors();
 
-  constructor(private readonly options: TakenIdsOptions) {}
+  constructor(private readonly options: Pick<Shared, 'columns' | 'statements' | 'logger'>) {}
 
   /**
    * @param insert returns nothing if the generated id is taken

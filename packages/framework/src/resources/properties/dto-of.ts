@@ -3,7 +3,7 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
-import { ExactDigits, membersOf } from '../../http/body/dto.pipe.js';
+import { ExactDigits, validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import type { FilledNames, LastingNames } from './filled.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './property.js';
@@ -66,7 +66,7 @@ export function PatchOf<Entity extends Keyed>(
   const names = namesOf(entity, isChangeable);
   const Patch = PickType(entity, names);
   keepDigits(entity, Patch, names);
-  for (const { propertyName, options } of memberColumnsOf(entity).filter(isChangeable)) {
+  for (const { propertyName, options } of propertyColumnsOf(entity).filter(isChangeable)) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
       ...(options.nullable === true && { nullable: true }),
@@ -84,7 +84,7 @@ function keepDigits<Entity>(
   dto: Type,
   names: readonly (keyof Entity)[],
 ): void {
-  for (const { propertyName, options } of memberColumnsOf(entity)) {
+  for (const { propertyName, options } of propertyColumnsOf(entity)) {
     if (options.type !== 'jsonb' || !names.includes(propertyName as keyof Entity)) continue;
     ExactDigits()(dto.prototype as object, propertyName);
   }
@@ -103,7 +103,7 @@ function namesOf<Entity>(
   entity: Type<Entity>,
   isWanted: (column: ColumnMetadataArgs) => boolean = () => true,
 ): readonly (keyof Entity)[] {
-  const columns = memberColumnsOf(entity).filter(isWanted);
+  const columns = propertyColumnsOf(entity).filter(isWanted);
   return columns.map(({ propertyName }) => propertyName as keyof Entity);
 }
 
@@ -111,8 +111,8 @@ function namesOf<Entity>(
  * The columns that are public, because they are validated. Read from the arguments of `@Column()` and its relatives, because
  * TypeORM makes the metadata of an entity only when it connects.
  */
-export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
-  const validated = membersOf(entity);
+export function propertyColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
+  const validated = validatedPropertiesOf(entity);
   return getMetadataArgsStorage().columns.filter(
     ({ target, propertyName }) =>
       validated.has(propertyName) &&
@@ -121,12 +121,11 @@ export function memberColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
 }
 
 export function keyColumnOf(entity: Type): ColumnMetadataArgs | undefined {
-  return memberColumnsOf(entity).find(
+  return propertyColumnsOf(entity).find(
     ({ propertyName, options }) => propertyName === 'id' && options.primary === true,
   );
 }
 
-/** Whether the database makes all values of a column. */
 export function isGenerated({ target, propertyName, options }: ColumnMetadataArgs): boolean {
   const { primary = false, default: otherwise } = options;
   const generated = getMetadataArgsStorage().findGenerated(target, propertyName);

@@ -14,7 +14,6 @@ export interface EntityColumn {
   readonly jsonName: string;
   /** The quoted identifier in SQL. */
   readonly name: string;
-  /** The type in SQL, such as `bigint`. */
   readonly type: string;
   /** The type with its length or precision, such as `numeric(10,2)`. */
   readonly exactType: string;

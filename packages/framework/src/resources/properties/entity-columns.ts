@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../../database/data-source.js';
 import type { ServiceException } from '../../errors/service.exception.js';
-import { membersOf } from '../../http/body/dto.pipe.js';
+import { validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import { requireKey, requireSupported } from './entity-checks.js';
 import { entityColumn } from './entity-column.js';
 import type { EntityColumn } from './entity-column.js';
@@ -122,16 +122,14 @@ export class EntityColumns {
     return column;
   }
 
-  /** Returns the column with a name, quoted or not. */
   named(name: string): EntityColumn | undefined {
     return this.all.find((each) => each.databaseName === name || each.name === name);
   }
 
-  /** The columns of the properties of a DTO, in their order. */
   of(dtoClass: Type): readonly EntityColumn[] {
     const known = this.ofDto.get(dtoClass);
     if (known !== undefined) return known;
-    const columns = [...membersOf(dtoClass)].map((property) => this.column(property));
+    const columns = [...validatedPropertiesOf(dtoClass)].map((property) => this.column(property));
     this.ofDto.set(dtoClass, columns);
     return columns;
   }
@@ -150,7 +148,6 @@ export class EntityColumns {
     return [`${isLong} AS rs__is_long`, ...names].join(', ');
   }
 
-  /** The parameters of a create, one for each of {@link given}; null for an absent value. */
   parametersOf(content: object): readonly unknown[] {
     const values = content as Readonly<Record<string, unknown>>;
     return this.given.map(({ property, toParameter }) => toParameter(values[property] ?? null));
@@ -175,7 +172,6 @@ export class EntityColumns {
   }
 }
 
-/** Copies the properties of a DTO that are not null. */
 export function contentOf(columns: readonly EntityColumn[], entity: object): object {
   const values = entity as Readonly<Record<string, unknown>>;
   const content: Record<string, unknown> = {};

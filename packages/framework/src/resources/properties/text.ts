@@ -47,7 +47,6 @@ export function IsStorableText(): PropertyDecorator {
   );
 }
 
-/** In Unicode code points. */
 function HasLength(min: number, max: number): PropertyDecorator {
   const range =
     max === Infinity ? `at least ${min}` : min === 0 ? `at most ${max}` : `${min} to ${max}`;

@@ -2,9 +2,8 @@ import { Batcher } from '../../database/batcher.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { prepared, uncounted } from '../../database/statements.js';
-import type { Statements } from '../../database/statements.js';
-import type { Tracer } from '../../observability/tracer.js';
-import type { EntityColumns, IdError } from '../properties/entity-columns.js';
+import type { Shared } from '../locks/shared.js';
+import type { IdError } from '../properties/entity-columns.js';
 import type { Key, Keyed } from '../properties/key-type.js';
 
 export const MAX_ROWS = 32;
@@ -12,10 +11,10 @@ export const MAX_ROWS = 32;
 /** The limit of a row in a group, whose rows are all in memory at once. */
 export const MAX_BYTES = (4 * 1024 * 1024) / MAX_ROWS;
 
-export interface GroupLookupOptions<Id extends Key> {
-  readonly columns: () => EntityColumns;
-  readonly statements: Statements;
-  readonly tracer: Tracer;
+interface GroupLookupOptions<Id extends Key> extends Pick<
+  Shared,
+  'columns' | 'statements' | 'tracer'
+> {
   /** For long rows, which are read alone. */
   readonly slots: Semaphore;
   readonly notFound: IdError<Id>;

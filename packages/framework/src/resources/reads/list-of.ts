@@ -141,7 +141,7 @@ function Ids(key: KeyType): PropertyDecorator {
       isOptional: true,
     },
     // The parser of the query makes an array of a repeated parameter.
-    Transform(({ value }: { value: unknown }) =>
+    Transform(({ value }: { value: string | readonly string[] | undefined }) =>
       value === undefined ? value : parse(String(value)),
     ),
     Satisfies(

@@ -34,7 +34,7 @@ export class PageStatements {
     name: string,
   ) {
     if (!columns.includes(table.key)) {
-      throw new TypeError(`${name} must have the member "${table.key.property}"`);
+      throw new TypeError(`${name} must have the property "${table.key.property}"`);
     }
   }
 
@@ -43,7 +43,6 @@ export class PageStatements {
     return keyType.fromDriver(row[1 + this.columns.indexOf(key)]);
   }
 
-  /** Returns a row's value of the sorted column, in JSON. */
   sortedBy(row: readonly unknown[]): string {
     return String(row.at(-1));
   }
@@ -148,7 +147,6 @@ export class PageStatements {
     };
   }
 
-  /** Returns the planner's estimate of the matching rows of all pages. */
   estimate(query: PageQuery): Statement {
     const filters = query.filters.map(([filter, value]): UsedFilter => {
       const where: Filter<unknown>['where'] = (_, parameter, start, end) =>
@@ -159,7 +157,6 @@ export class PageStatements {
     return { text: `EXPLAIN (FORMAT JSON) SELECT FROM ${text}`, values };
   }
 
-  /** The matching rows of all pages. */
   private all(query: PageQuery) {
     const { least: start, greatest: end } = this.table.keyType;
     const values: unknown[] = [];

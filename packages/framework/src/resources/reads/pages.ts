@@ -1,24 +1,20 @@
 import type { Type } from '@nestjs/common';
 import { Batcher } from '../../database/batcher.js';
-import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
-import type { Statements } from '../../database/statements.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { stateOf } from '../../database/database-error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { Page } from '../../http/responses/page.js';
 import type { PageParameters, Total } from '../../http/responses/page.js';
-import type { Tracer } from '../../observability/tracer.js';
 import { rowToJson } from '../properties/entity-columns.js';
-import type { EntityColumns } from '../properties/entity-columns.js';
+import type { Shared } from '../locks/shared.js';
 import type { Key, KeyType } from '../properties/key-type.js';
 import { usedFilters } from './page-query.js';
 import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
-import { PageStatements, valuesOf } from './page-statement.js';
+import { MAX_COUNTED, PageStatements, valuesOf } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
 import type { Sort, SortKey } from './sort.js';
-import { totalOf } from './totals.js';
 
 /** Limits of pages that share a statement. Of a small page, the statement costs PostgreSQL more than the rows. */
 const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
@@ -45,19 +41,20 @@ export interface Reader {
   readonly maxBytes: number;
 }
 
-export interface PagesOptions<Query> {
-  readonly columns: () => EntityColumns;
+interface PagesOptions<Query> extends Pick<
+  Shared,
+  'columns' | 'statements' | 'bulkheads' | 'tracer'
+> {
   /** The class of an item, with the id. */
   readonly dto: Type;
   readonly filters: Filters<Query>;
-  readonly statements: Statements;
-  readonly bulkheads: Bulkheads;
-  readonly tracer: Tracer;
 }
 
 type Row = readonly unknown[];
 
-/** For pages with equal clauses. */
+/** The result of `EXPLAIN (FORMAT JSON)`. */
+type Plans = readonly [{ readonly Plan: { readonly 'Plan Rows': number } }];
+
 interface Group {
   readonly statement: ReturnType<PageStatements['group']>;
   readonly batcher: Batcher<GroupedPage, FoundRows | undefined>;
@@ -124,10 +121,19 @@ export class Pages<Query extends PageParameters> {
   }
 
   private total(query: PageQuery): Promise<Total> {
-    const { bulkheads, statements } = this.options;
-    const count = () => totalOf(statements, this.statements, query);
+    const { bulkheads } = this.options;
+    const count = () => this.count(query);
     if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
     return bulkheads.searches.run(() => this.search(query, count));
+  }
+
+  private async count(query: PageQuery): Promise<Total> {
+    const { statements } = this.options;
+    const [[counted] = []] = await statements.rows(this.statements.count(query));
+    if (Number(counted) <= MAX_COUNTED) return { items: Number(counted), isExact: true };
+    const [[[plan]]] = (await statements.rows(this.statements.estimate(query))) as [[Plans]];
+    // The planner may expect fewer than there are.
+    return { items: Math.max(MAX_COUNTED + 1, plan.Plan['Plan Rows']), isExact: false };
   }
 
   private pageOf(

@@ -13,7 +13,6 @@ import { describeError } from '../../observability/describe-error.js';
  */
 const ENOUGH = 80_000;
 
-/** The delay of a retry after an error, in milliseconds. */
 export const RETRY = 10_000;
 
 /**

@@ -79,7 +79,6 @@ export interface Sort {
 
 export const BY_ID: Sort = { isDescending: false };
 
-/** Reads the parameter of a request, such as `-name`. */
 export function parseSort(sort = 'id') {
   const isDescending = sort.startsWith('-');
   return { property: isDescending ? sort.slice(1) : sort, isDescending };

@@ -8,7 +8,6 @@ import type { Metrics } from '../../observability/metrics.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 
 export interface RecordedResource {
-  /** The name of the resource in metrics. */
   readonly name: string;
   readonly entity: Type;
   /** The class with all properties. */

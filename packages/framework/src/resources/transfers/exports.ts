@@ -11,7 +11,6 @@ const PAGE = { items: 1_000, bytes: 512 * 1024 } as const;
 export interface ExportsOptions<Query extends PageParameters> {
   readonly pages: Pages<Query>;
   readonly bulkheads: Bulkheads;
-  /** Shared by the exports of all resources. */
   readonly slots: Semaphore;
   readonly tracer: Tracer;
 }

@@ -34,13 +34,11 @@ interface Storing<Content> {
   readonly stored: Promise<Stored>;
 }
 
-/** The last row with each id that is being stored. */
 type StoringById<Content> = Map<bigint, Storing<Content>>;
 
 export interface ImportsOptions<Content extends Identified> {
   readonly dto: Type<Content>;
   readonly creates: GroupCreate<Content>;
-  /** Shared by the imports of all resources. */
   readonly slots: Semaphore;
   readonly tracer: Tracer;
   readonly logger: Logger;

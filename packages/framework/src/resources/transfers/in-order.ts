@@ -12,7 +12,6 @@ export interface Window<Item> {
 interface Work<Result> {
   readonly size: number;
   outcome?: PromiseSettledResult<Result>;
-  /** Resolves when there is an outcome. */
   readonly ended: Promise<void>;
 }
 

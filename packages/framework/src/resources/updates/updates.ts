@@ -4,29 +4,22 @@ import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { rowWait, withRowWait } from '../../database/lock-waits/row-wait.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statement, Statements } from '../../database/statements.js';
-import type { Transactions } from '../../database/transactions.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { Precondition } from '../../http/responses/entity-tag.js';
-import type { ChangeRecorder } from '../recording/change-recorder.js';
 import { withRowErrors } from '../properties/constraints.js';
-import type { RowErrors } from '../properties/constraints.js';
+import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor, ActorOption } from '../recording/actor.js';
-import type { RowSlots } from '../locks/row-slots.js';
 
-export interface UpdatesOptions<Entity extends Keyed> extends RowErrors {
+interface UpdatesOptions<Entity extends Keyed> extends Omit<Shared, 'tracer' | 'logger'> {
   /** The class whose properties make the entity tag. Only these are changed. */
   readonly dto: Type;
   readonly notFound: IdError<Entity['id']>;
-  readonly rowSlots: RowSlots;
-  readonly transactions: Transactions;
-  readonly statements: Statements;
-  readonly recorder?: ChangeRecorder | undefined;
   /** Called with a row that was replaced or patched. */
   readonly onChanged?: (row: Entity) => void;
 }
@@ -41,7 +34,6 @@ export interface UpdateContext extends ChangeContext {
   readonly precondition?: Precondition | undefined;
 }
 
-/** A statement without its condition. */
 interface Change {
   readonly kind: 'replaced' | 'removed';
   readonly text: string;
