@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { DataSource, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
 import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
+import type { PoolClient } from '../../packages/framework/src/database/connections/pool-client.js';
+import { RowLockedError } from '../../packages/framework/src/database/database-error.js';
+import { rowWait, withRowWait } from '../../packages/framework/src/database/lock-waits/row-wait.js';
+import { Statements } from '../../packages/framework/src/database/statements.js';
+import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
+import type { DatabaseLimits } from '../../packages/framework/src/database/limits.js';
 import { OwnStatements } from '../../packages/framework/src/database/lock-waits/own-statements.js';
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
 import { waitApart } from '../../packages/framework/src/database/lock-waits/typeorm-waits.js';
@@ -15,6 +22,9 @@ import { createDataSource } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import { startPooler } from '../support/pooler.js';
 import type { Pooler } from '../support/pooler.js';
+
+/** Who waits for what never comes fails after a minute, and nobody before, however busy the machine is. */
+const PATIENT_LIMITS = { ...DATABASE_LIMITS, slot: 60_000 };
 
 /** Changes the row so that two changes show. */
 const RENAME = `UPDATE plants SET name = name || '!' WHERE id = 1 RETURNING name`;
@@ -29,12 +39,16 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
   let transactions: Transactions;
   let other: Client;
 
-  const connect = async (parameters = '') => {
+  const connect = async (
+    parameters = '',
+    poolMax = 3,
+    limits: DatabaseLimits = DATABASE_LIMITS,
+  ) => {
     const { url } = way === 'directly' ? database : pooler;
-    const connected = createDataSource(`${url}${parameters}`, { poolMax: 3 });
+    const connected = createDataSource(`${url}${parameters}`, { poolMax });
     await connected.initialize();
     poolOf(connected)!.startServing();
-    const own = new Bulkheads({ database: { poolMax: 3 } } as Config);
+    const own = new Bulkheads({ database: { poolMax } } as Config, limits);
     waitApart(connected, own);
     return [connected, own] as const;
   };
@@ -192,6 +206,129 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
     await other.query('COMMIT');
     await Promise.all(crowd);
   });
+
+  /** The greatest number of connections in use at once. */
+  const peakOf = async (work: () => Promise<unknown>): Promise<number> => {
+    let peak = 0;
+    const pool = poolOf(dataSource)!;
+    const note = setInterval(() => (peak = Math.max(peak, pool.use.used)), 0);
+    await work();
+    clearInterval(note);
+    return peak;
+  };
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['findAndCount', () => plants.findAndCount({ take: 1 })],
+    [
+      'save of another manager',
+      () => dataSource.createEntityManager().save(Plant, { id: 1n, name: `${Math.random()}` }),
+    ],
+    [
+      'several queries of one query runner',
+      async () => {
+        const runner = dataSource.createQueryRunner();
+        await runner.query('SELECT 1');
+        await Promise.all([runner.query('SELECT 2'), runner.query('SELECT 3')]);
+        await runner.release();
+      },
+    ],
+    [
+      'a query runner that is connected',
+      async () => {
+        const runner = dataSource.createQueryRunner();
+        await runner.connect();
+        await runner.query('SELECT pg_sleep(0.01)');
+        await runner.release();
+      },
+    ],
+  ])('%s takes a slot for each connection', async (_, work) => {
+    expect(await peakOf(() => Promise.all(Array.from({ length: 12 }, work)))).toBe(1);
+    expect(poolOf(dataSource)!.use).toMatchObject({ used: 0, pending: 0 });
+  });
+
+  it('a query runner whose connection fails gives its slot back', async () => {
+    const runner = dataSource.createQueryRunner();
+    const session = (await runner.connect()) as PoolClient;
+    session.abandon();
+    await expect(runner.query('SELECT 1')).rejects.toMatchObject({
+      kind: ERRORS.databaseUnavailable,
+    });
+    await runner.release();
+    await vi.waitFor(
+      () => dataSource.transaction((manager) => manager.query('SELECT 1')),
+      PATIENCE,
+    );
+    expect(poolOf(dataSource)!.use).toMatchObject({ used: 0, pending: 0 });
+  });
+
+  it('queries of one query runner at once wait for locked rows one by one', async () => {
+    await lock();
+    const slots = vi.spyOn(bulkheads.locked, 'run');
+    const runner = dataSource.createQueryRunner();
+    const [waiting, free] = [runner.query(RENAME), runner.query(RENAME.replace('= 1', '= 2'))];
+    expect(await free).toEqual([[{ name: 'b!' }], 1]);
+    await vi.waitFor(() => expect(slots).toHaveBeenCalledTimes(1), PATIENCE);
+    await other.query('COMMIT');
+    expect(await waiting).toEqual([[{ name: 'a!' }], 1]);
+    slots.mockRestore();
+    await runner.release();
+  });
+
+  it('the wait for a connection is no wait for a table', async () => {
+    await lock();
+    const pool = poolOf(dataSource)!;
+    const held = await Promise.all([pool.lend(), pool.lend(), pool.lend()]);
+    const changed = withRowWait(100, (parameter) =>
+      new Statements(dataSource).run({
+        text: `UPDATE plants SET name = 'x' WHERE id = 1 AND ${rowWait('$1')}`,
+        values: [parameter],
+      }),
+    );
+    const outcome = changed.catch((error: unknown) => error);
+    await sleep(1_300);
+    for (const client of held) client.release();
+    expect(await outcome).toBeInstanceOf(RowLockedError);
+    expect(pool.use).toMatchObject({ used: 0, pending: 0 });
+  });
+
+  it.each([1, 2, 3, 4, 6])(
+    'transactions in a pool of %i do not wait for each other',
+    async (poolMax) => {
+      const [own, ownBulkheads] = await connect('', poolMax, PATIENT_LIMITS);
+      const ownTransactions = new Transactions(own, ownBulkheads);
+      const ownStatements = new OwnStatements(own, ownBulkheads);
+      const rows = own.getRepository(Plant);
+      const read = { text: 'SELECT 1' };
+      const inner: (() => Promise<unknown>)[] = [
+        () => ownStatements.run(read),
+        () => ownBulkheads.lists.run(() => new Statements(own).run(read)),
+        () => rows.findAndCount(),
+        () => rows.save({ id: 2n, name: `${Math.random()}` }),
+        () => ownTransactions.run((manager) => manager.query('SELECT 1')),
+        () => own.createEntityManager().transaction((manager) => manager.query('SELECT 1')),
+      ];
+      const outer: ((work: () => Promise<unknown>) => Promise<unknown>)[] = [
+        (work) => ownTransactions.run(work),
+        (work) => own.transaction(work),
+        (work) => own.createEntityManager().transaction(work),
+      ];
+      try {
+        const start = performance.now();
+        const all = Array.from({ length: 60 }, (_, n) =>
+          outer[n % outer.length]!(inner[n % inner.length]!),
+        );
+        const errors = (await Promise.allSettled(all)).flatMap((each) =>
+          each.status === 'rejected' ? [String(each.reason)] : [],
+        );
+        const mistake = expect.stringContaining('pass the manager');
+        expect(new Set(errors)).toEqual(new Set(poolMax === 1 ? [mistake] : []));
+        expect(performance.now() - start).toBeLessThan(2_000);
+        expect(poolOf(own)!.use).toMatchObject({ used: 0, pending: 0 });
+      } finally {
+        await own.destroy();
+      }
+    },
+  );
 
   it('what is not part of the transaction around it works', async () => {
     const all = [...Object.values(singles), () => plants.save({ id: 1n, name: 'a' })];

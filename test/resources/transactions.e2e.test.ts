@@ -195,6 +195,8 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     let ended: Promise<unknown> | undefined;
     await transactions.run(async (manager) => {
       attempts += 1;
+      // Otherwise, this attempt could be faster than the other session, which has just been woken, and meet it again.
+      if (attempts === 2) await ended;
       await manager.getRepository(Plant).update({ id: 1n }, { name: 'ours' });
       if (attempts === 1) {
         ended = other.query(rename(1, 'other')).then(() => other.query('COMMIT'));

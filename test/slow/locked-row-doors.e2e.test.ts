@@ -21,10 +21,16 @@ import type { TestDatabase } from '../../packages/framework/test/support/test-da
 import { IDENTITY } from '../../src/identity.js';
 import { PlantChangesModule } from '../../src/plant-changes/plant-changes.module.js';
 import { Plant } from '../../src/plants/plant.entity.js';
+import { PlantsRepository } from '../../src/plants/plants.repository.js';
 import { PlantsModule } from '../../src/plants/plants.module.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import { startPooler } from '../support/pooler.js';
 import { TOKEN } from '../support/test-service.js';
+
+const ORIGIN = {
+  principal: { kind: 'static-token', id: 'a', scopes: 'all' },
+  requestId: 'r',
+} as const;
 
 /** The ways in which a service changes a row by itself. */
 @Injectable()
@@ -32,6 +38,7 @@ class Doors {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     @InjectRepository(Plant) private readonly plants: Repository<Plant>,
+    private readonly resource: PlantsRepository,
     private readonly statements: Statements,
     private readonly transactions: Transactions,
   ) {}
@@ -64,6 +71,23 @@ class Doors {
     'save beside dataSource.transaction': (id) =>
       this.dataSource.transaction((manager) =>
         this.beside(manager, () => this.of['Repository.save']!(id)),
+      ),
+    'a change of a resource beside Transactions.run': (id) =>
+      this.transactions.run((manager) =>
+        this.beside(manager, () => this.resource.patch(id, { name: 'new' }, { origin: ORIGIN })),
+      ),
+    'a create of a resource beside Transactions.run': (id) =>
+      this.transactions.run((manager) =>
+        this.beside(manager, () =>
+          this.resource.create({ id: id + 100n, name: 'new' }, { origin: ORIGIN }),
+        ),
+      ),
+    'reads of a resource beside dataSource.transaction': (id) =>
+      this.dataSource.transaction((manager) =>
+        this.beside(manager, async () => {
+          await this.resource.find(id);
+          await this.resource.list({ limit: 2 });
+        }),
       ),
     'a transaction beside another': (id) =>
       this.dataSource.transaction((manager) =>
@@ -121,6 +145,9 @@ const BESIDE = [
   'a statement beside Transactions.run',
   'save beside dataSource.transaction',
   'a transaction beside another',
+  'a change of a resource beside Transactions.run',
+  'a create of a resource beside Transactions.run',
+  'reads of a resource beside dataSource.transaction',
 ];
 
 /** Creates that others want, by several clients at once, and changes by a single one. */

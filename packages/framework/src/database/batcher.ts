@@ -15,6 +15,7 @@ import { beginBisection, canBePartial, FIRST_ROWS } from './bisection.js';
 import type { Bisection } from './bisection.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
+import { transactionDepth } from './lock-waits/inside-transaction.js';
 
 /** While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -124,6 +125,11 @@ export class Batcher<Item, Result> {
         resolve,
         reject,
       };
+      // Its transaction may hold a connection for which others of its group wait.
+      if (transactionDepth() > 0) {
+        void this.sendAlone(entry);
+        return;
+      }
       this.waiting.push(entry);
       this.waitingCharacters.add(characters);
       // Reads all requests that have arrived before it sends a group.
@@ -149,6 +155,11 @@ export class Batcher<Item, Result> {
       this.running += 1;
       void this.send(this.nextGroup());
     }
+  }
+
+  private async sendAlone(entry: Waiting<Item, Result>): Promise<void> {
+    await this.commit([entry], beginBisection(this.limits.bisection));
+    clearTimeout(entry.timer);
   }
 
   private async send(group: Group<Item, Result>): Promise<void> {

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { RowLockedError } from './database-error.js';
-import { isInsideTransaction } from './lock-waits/inside-transaction.js';
+import { transactionDepth } from './lock-waits/inside-transaction.js';
 import { DATABASE_LIMITS, GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { Semaphore } from './semaphore.js';
@@ -28,6 +28,47 @@ export const SHARES = {
  */
 export const SOON = 100;
 
+const NESTED =
+  'a transaction inside of another needs a third connection, and none is free: pass the manager that `Transactions.run()` gives to `work`';
+
+/** The connections of all kinds of tasks. */
+class Connections extends Semaphore {
+  private readonly spare: Semaphore;
+
+  constructor(poolMax: number, limits: DatabaseLimits) {
+    const count = Math.max(1, poolMax - RESERVED);
+    super(count, ERRORS.poolExhausted, undefined, limits.slot);
+    // One of the reserved connections; in a pool of up to three, each.
+    const spare = poolMax > 3 ? 1 : Math.max(1, poolMax - count);
+    this.spare = new Semaphore(spare, ERRORS.poolExhausted, undefined, limits.slot);
+  }
+
+  /**
+   * Runs a task for which a transaction waits that holds a connection. Such tasks must not wait for each other: each takes a
+   * free slot or waits for a spare one, and those for which such a task waits in turn take a free slot or fail.
+   */
+  beside<Result>(task: () => Promise<Result>): Promise<Result> {
+    if (this.isFree) return this.run(task);
+    if (transactionDepth() > 1 && !this.spare.isFree) throw new TypeError(NESTED);
+    return this.spare.run(task);
+  }
+}
+
+class Share extends Semaphore {
+  constructor(
+    count: number,
+    error: ErrorKind,
+    private readonly connections: Connections,
+    longestWait: number,
+  ) {
+    super(count, error, connections, longestWait);
+  }
+
+  override async run<Result>(task: () => Promise<Result>): Promise<Result> {
+    return transactionDepth() > 0 ? this.connections.beside(task) : super.run(task);
+  }
+}
+
 /**
  * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their
  * groups always find a free connection, unless the pool has only one or two.
@@ -48,7 +89,7 @@ export class Bulkheads {
   /** Tasks that wait for rows which other transactions hold, and can be repeated. */
   readonly locked: Semaphore;
 
-  private readonly all: Semaphore;
+  private readonly all: Connections;
   private readonly poolMax: number;
 
   constructor(
@@ -58,15 +99,14 @@ export class Bulkheads {
     private readonly limits: DatabaseLimits = DATABASE_LIMITS,
   ) {
     this.poolMax = database.poolMax;
-    const count = Math.max(1, this.poolMax - RESERVED);
-    this.all = new Semaphore(count, ERRORS.poolExhausted, undefined, limits.slot);
+    this.all = new Connections(this.poolMax, limits);
     this.lists = this.share(SHARES.lists, ERRORS.tooManyLists);
     this.searches = this.share(SHARES.searches, ERRORS.tooManySearches);
     this.exports = this.share(SHARES.exports, ERRORS.tooManyExports);
     this.updates = this.share(SHARES.updates, ERRORS.tooManyChanges);
     this.transactions = this.share(SHARES.transactions, ERRORS.tooManyChanges);
     this.unrepeatable = this.share(SHARES.transactions, ERRORS.tooManyChanges);
-    this.statements = this.all;
+    this.statements = this.share(1, ERRORS.poolExhausted);
     this.locked = this.share(SHARES.locked, ERRORS.rowLocked);
   }
 
@@ -76,7 +116,7 @@ export class Bulkheads {
    */
   share(part: number, error: ErrorKind): Semaphore {
     const count = Math.max(1, Math.floor(this.poolMax * part));
-    return new Semaphore(count, error, this.all, this.limits.slot);
+    return new Share(count, error, this.all, this.limits.slot);
   }
 
   /**
@@ -91,7 +131,7 @@ export class Bulkheads {
     free: Semaphore,
     attempt: (lockWait?: number) => Promise<Result>,
   ): Promise<Result> {
-    if (isInsideTransaction()) return attempt();
+    if (transactionDepth() > 0) return free.run(() => attempt());
     try {
       return await free.run(() => attempt(SOON));
     } catch (error) {

@@ -202,7 +202,11 @@ const ENDED_STATES: ReadonlyMap<unknown, ErrorKind> = new Map([
 const PARTIAL_STATES = /^(08|57P0[123]|58|XX)/;
 
 export class RejectedStatementError extends ServiceException {
-  constructor(readonly state: string | undefined) {
+  /** @param took how long the statement ran, in milliseconds */
+  constructor(
+    readonly state: string | undefined,
+    readonly took = 0,
+  ) {
     super(ENDED_STATES.get(state) ?? ERRORS.databaseUnavailable);
   }
 

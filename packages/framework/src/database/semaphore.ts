@@ -23,6 +23,10 @@ export class Semaphore {
     private readonly longestWait: number = DATABASE_LIMITS.slot,
   ) {}
 
+  get isFree(): boolean {
+    return this.taken < this.count;
+  }
+
   /** @throws ServiceException of the kind of these slots, or of the shared slots if others have taken those */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.taken < this.count) this.taken += 1;

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
-import type { EntityManager } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 import { Bulkheads } from './bulkheads.js';
 import type { LockWait } from './connections/lock-wait.js';
 import type { PoolClient } from './connections/pool-client.js';
@@ -14,15 +13,10 @@ import { requireTransaction } from './statements.js';
 /** Runs several statements as one transaction (docs/framework/transactions.md). */
 @Injectable()
 export class Transactions {
-  /** The transactions of other managers wait for slots (typeorm-waits.ts). */
-  private readonly manager: EntityManager;
-
   constructor(
-    @InjectDataSource() dataSource: DataSource,
+    @InjectDataSource() private readonly dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
-  ) {
-    this.manager = dataSource.createEntityManager();
-  }
+  ) {}
 
   /**
    * Commits all that `work` does, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
@@ -75,8 +69,10 @@ export class Transactions {
     const requireNotOver = (): void => {
       if (limits.some(({ isOver }) => isOver)) throw new RowLockedError();
     };
+    // Query runners of other managers take slots by themselves (typeorm-waits.ts).
+    const runner = this.dataSource.driver.createQueryRunner('master');
     try {
-      return await this.manager.transaction(async (manager) => {
+      return await new EntityManager(this.dataSource, runner).transaction(async (manager) => {
         if (lockWait !== undefined) {
           const client = (await requireTransaction(manager).connect()) as PoolClient;
           limits.push(client.limitLockWait(lockWait));
@@ -88,6 +84,8 @@ export class Transactions {
     } catch (error) {
       requireNotOver();
       throw error;
+    } finally {
+      await runner.release();
     }
   }
 }

@@ -22,6 +22,7 @@ import {
   RejectedStatementError,
 } from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
+import { transactionDepth } from '../lock-waits/inside-transaction.js';
 import { CallbackPool } from './callback-api.js';
 import type { OnConnection } from './callback-api.js';
 import { ConnectionLimit } from './connection-limit.js';
@@ -40,6 +41,9 @@ const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
 /** The longest failover, in milliseconds: Patroni detects a lost leader after its `ttl`, 30 s by default. */
 const FAILOVER = 60_000;
+
+const HELD =
+  'transactions hold all connections of the pool, and wait for another one: pass the manager that `Transactions.run()` gives to `work`';
 
 const NEW_CONNECTIONS = 'new connections';
 
@@ -216,13 +220,14 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
     return this.tracer.statement(text, async () => {
       const operation = operationOf(text);
+      const start = performance.now();
       try {
         const result = await send();
         this.isExhausted = false;
         this.rejected.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.isServing ? this.statementError(client, operation, error) : error;
+        throw this.isServing ? this.statementError(client, operation, start, error) : error;
       }
     });
   }
@@ -240,9 +245,10 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   }
 
   /** Of a request that would only wait for a timeout. */
-  private immediateError(): ServiceException | undefined {
+  private immediateError(): Error | undefined {
     if (this.breaker.isOpen) return new ServiceException(ERRORS.databaseUnavailable);
     const { used, max, pending } = this.use;
+    if (transactionDepth() >= max) return new TypeError(HELD);
     return pending >= MAX_WAITING || (this.isExhausted && used >= max)
       ? new ServiceException(ERRORS.poolExhausted)
       : undefined;
@@ -259,12 +265,17 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   }
 
   /** @returns the error of the request: the given one if the statement has caused it */
-  private statementError(client: PoolClient, operation: string, error: unknown): unknown {
+  private statementError(
+    client: PoolClient,
+    operation: string,
+    start: number,
+    error: unknown,
+  ): unknown {
     if (!isOutage(error)) return error;
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
-      ? new RejectedStatementError(error.code)
+      ? new RejectedStatementError(error.code, performance.now() - start)
       : new ServiceException(ERRORS.databaseUnavailable);
   }
 

@@ -21,13 +21,11 @@ export async function withRowWait<Result>(
   milliseconds: number | undefined,
   run: (parameter: string | null) => Promise<Result>,
 ): Promise<Result> {
-  const start = performance.now();
   try {
     return await run(milliseconds === undefined ? null : String(milliseconds));
   } catch (error) {
-    const isLocked = error instanceof RejectedStatementError && error.kind === ERRORS.rowLocked;
-    // Otherwise, it has waited for a table.
-    const isSoon = milliseconds === undefined || performance.now() - start < DATABASE_LIMITS.lock;
-    throw isLocked && isSoon ? new RowLockedError() : error;
+    if (!(error instanceof RejectedStatementError) || error.kind !== ERRORS.rowLocked) throw error;
+    const isOfTable = milliseconds !== undefined && error.took >= DATABASE_LIMITS.lock;
+    throw isOfTable ? error : new RowLockedError();
   }
 }

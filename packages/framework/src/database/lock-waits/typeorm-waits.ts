@@ -1,66 +1,77 @@
-import type { DataSource, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
 import type { Bulkheads } from '../bulkheads.js';
 import type { PoolClient } from '../connections/pool-client.js';
-import { RowLockedError } from '../database-error.js';
-import { insideTransaction, isInsideTransaction } from './inside-transaction.js';
-
-/** Methods of a manager that begin a transaction. Repositories call them. */
-const BEGIN = ['transaction', 'save', 'remove', 'softRemove', 'recover'] as const;
+import { insideTransaction } from './inside-transaction.js';
 
 type Method = (...parts: unknown[]) => Promise<never>;
-
-/** Private in TypeORM, or read-only. */
-interface PostgresQueryRunner extends Omit<QueryRunner, 'isReleased'> {
-  isReleased: boolean;
-  databaseConnection: unknown;
-  databaseConnectionPromise: unknown;
-}
+type Work = (manager: EntityManager) => Promise<unknown>;
 
 /**
- * Makes statements of repositories and of TypeORM wait for locked rows apart from others, and transactions that
- * TypeORM begins take slots. A query runner that the service has connected itself keeps its connection, and is left
- * alone.
+ * Makes what TypeORM does wait apart from others. A statement outside of transactions gets a connection of its own, with a slot,
+ * and is repeated where others wait for rows. A transaction, or a query runner that the service connects, holds a slot as long
+ * as its connection.
  */
-export function waitApart({ driver, manager }: DataSource, bulkheads: Bulkheads): void {
-  const create = driver.createQueryRunner.bind(driver);
-  driver.createQueryRunner = (mode) => {
-    const runner = create(mode);
-    waitApartIn(runner as unknown as PostgresQueryRunner, bulkheads);
+export function waitApart(dataSource: DataSource, bulkheads: Bulkheads): void {
+  const { driver } = dataSource;
+  const createRunner = dataSource.createQueryRunner.bind(dataSource);
+  dataSource.createQueryRunner = (mode = 'master') => {
+    const runner = createRunner(mode);
+    waitApartIn(runner, () => driver.createQueryRunner(mode), bulkheads);
     return runner;
   };
-  const methods = manager as unknown as Record<(typeof BEGIN)[number], Method>;
-  for (const name of BEGIN) {
-    const begin = methods[name].bind(manager);
-    methods[name] = async (...parts) =>
-      isInsideTransaction()
-        ? begin(...parts)
-        : bulkheads.unrepeatable.run(() => insideTransaction(() => begin(...parts)));
-  }
+  const createManager = dataSource.createEntityManager.bind(dataSource);
+  dataSource.createEntityManager = (runner) => {
+    const manager = createManager(runner);
+    noteTransactions(manager);
+    return manager;
+  };
+  noteTransactions(dataSource.manager);
 }
 
-function waitApartIn(runner: PostgresQueryRunner, bulkheads: Bulkheads): void {
+function waitApartIn(runner: QueryRunner, create: () => QueryRunner, bulkheads: Bulkheads): void {
   const query = runner.query.bind(runner) as Method;
+  const connect = runner.connect.bind(runner) as () => Promise<PoolClient>;
+  const release = runner.release.bind(runner);
+  let connecting: Promise<PoolClient> | undefined;
+  let giveBack = (): void => {};
+  runner.connect = () =>
+    (connecting ??= new Promise((resolve, reject) => {
+      const released = new Promise<void>((end) => (giveBack = end));
+      const hold = async (): Promise<void> => {
+        resolve(await connect());
+        await released;
+      };
+      bulkheads.unrepeatable.run(hold).catch(reject);
+    }));
+  runner.release = async () => {
+    await release();
+    giveBack();
+  };
   runner.query = async (...parts: unknown[]) => {
-    if (runner.databaseConnectionPromise !== undefined || runner.isTransactionActive) {
-      return query(...parts);
-    }
+    const isOwn = connecting !== undefined || runner.isTransactionActive || runner.isReleased;
+    if (isOwn) return query(...parts);
     return bulkheads.apart(bulkheads.statements, async (lockWait) => {
-      if (lockWait === undefined) return query(...parts);
-      const client = (await runner.connect()) as PoolClient;
+      const single = Object.assign(create(), { manager: runner.manager });
+      const run = () => (single.query as Method)(...parts);
       try {
-        return await client.limitingLockWait(lockWait, () => query(...parts));
-      } catch (error) {
-        if (error instanceof RowLockedError) await disconnect(runner);
-        throw error;
+        const client = (await single.connect()) as PoolClient;
+        return await (lockWait === undefined ? run() : client.limitingLockWait(lockWait, run));
+      } finally {
+        await single.release();
       }
     });
   };
 }
 
-/** Gives the connection back. The query runner can be used again. */
-async function disconnect(runner: PostgresQueryRunner): Promise<void> {
-  await runner.release();
-  runner.isReleased = false;
-  runner.databaseConnection = undefined;
-  runner.databaseConnectionPromise = undefined;
+/** Lets tasks in its transactions know that these hold connections. */
+function noteTransactions(manager: EntityManager): void {
+  const transaction = manager.transaction.bind(manager) as Method;
+  manager.transaction = async (...parts: unknown[]) => {
+    if (manager.queryRunner?.isTransactionActive === true) return transaction(...parts);
+    const noting = (part: unknown): unknown =>
+      typeof part === 'function'
+        ? (own: EntityManager) => insideTransaction(() => (part as Work)(own))
+        : part;
+    return transaction(...parts.map(noting));
+  };
 }
