@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
 import type { Client } from 'pg';
+import { EntityManager } from 'typeorm';
 import type { QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { describeError } from '../../observability/describe-error.js';
@@ -29,7 +30,9 @@ export async function inTransaction(
   { limits = STARTUP_LIMITS }: StartWait,
   step: () => Promise<unknown>,
 ): Promise<void> {
-  await session.manager.transaction('READ COMMITTED', async () => {
+  // Not the manager of the session, whose transactions slow down all promises (inside-transaction.ts).
+  const manager = new EntityManager(session.dataSource, session);
+  await manager.transaction('READ COMMITTED', async () => {
     await session.query(settings('transaction', path));
     await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
     await step();
