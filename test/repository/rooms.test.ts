@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 const FILES = execFileSync(
   'git',
-  ['ls-files', '--cached', '--others', '--exclude-standard', 'src', 'packages/*/src'],
+  ['ls-files', '--cached', '--others', '--exclude-standard', 'src', 'packages/*/src/**'],
   {
     encoding: 'utf8',
   },

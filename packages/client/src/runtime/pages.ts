@@ -40,7 +40,7 @@ export class Pages<Item, Query extends object> {
     this.connection = new Connection(options);
   }
 
-  /** Iterates over all pages. Those of a feed end with the newest change. */
+  /** Iterates over all pages. The pages of a feed end with the newest change. */
   async *all(query?: Query & RequestOptions): AsyncGenerator<Item, void> {
     let page: ResourcePage<Item> | undefined = await this.list(query);
     for (; page; page = await page.next?.()) {

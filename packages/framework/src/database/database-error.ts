@@ -52,7 +52,7 @@ const FUNCTION = /^(?!.*\$1 = ).*\b(PL\/\w+|SQL)\b/m;
 /** In the context of an error: the names of functions, in quotes if they need them. */
 const FUNCTION_NAMES = /PL\/pgSQL[^(\n]*?(?:"([^"\n]+)"|([^\s."(]+))\(/g;
 
-/** Names of functions that fail for all rows: those of change records (`packages/changes/src/frozen`). */
+/** Names of functions that fail for all rows: the functions of change records (`packages/changes/src/frozen`). */
 const changesFunctions = new Set<string>();
 
 /** @param signature such as `"begin_tool_changes"()` */

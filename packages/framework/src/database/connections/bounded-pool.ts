@@ -163,19 +163,14 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
 
   override connect(callback: OnClient): void {
     const immediate = this.immediateError();
-    if (immediate !== undefined) {
-      callback(immediate, undefined, () => {});
-    } else if (
-      !this.isServing &&
-      this.connections.size === 0 &&
-      this.target.cluster.hasSeveralHosts
-    ) {
-      // Later, only outages make the pool look for the primary.
-      callbackify(() => this.probe(new AbortController().signal))((error) => {
-        if (error) callback(error, undefined, () => {});
-        else this.checkOut(callback);
-      });
-    } else this.checkOut(callback);
+    if (immediate !== undefined) return callback(immediate, undefined, () => {});
+    // Later, only outages make the pool look for the primary.
+    const isFirst = !this.isServing && this.connections.size === 0;
+    if (!isFirst || !this.target.cluster.hasSeveralHosts) return this.checkOut(callback);
+    callbackify(() => this.probe(new AbortController().signal))((error) => {
+      if (error) callback(error, undefined, () => {});
+      else this.checkOut(callback);
+    });
   }
 
   private checkOut(callback: OnClient, since = performance.now(), isRetry = false): void {
@@ -227,7 +222,8 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
         this.rejected.noteSuccess(operation);
         return result;
       } catch (error) {
-        throw this.isServing ? this.statementError(client, operation, start, error) : error;
+        if (!this.isServing) throw error;
+        throw this.errorOf(client, operation, performance.now() - start, error);
       }
     });
   }
@@ -265,17 +261,12 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
   }
 
   /** @returns the error of the request: the given one if the statement has caused it */
-  private statementError(
-    client: PoolClient,
-    operation: string,
-    start: number,
-    error: unknown,
-  ): unknown {
+  private errorOf(client: PoolClient, operation: string, took: number, error: unknown): unknown {
     if (!isOutage(error)) return error;
     if (isReadOnly(error)) client.replace();
     if (!isEndedByServer(error)) this.noteOutage(operation, error);
     return error instanceof DatabaseError
-      ? new RejectedStatementError(error.code, performance.now() - start)
+      ? new RejectedStatementError(error.code, took)
       : new ServiceException(ERRORS.databaseUnavailable);
   }
 
@@ -298,10 +289,8 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
     });
     if (!hasMoved) return;
     for (const client of this.clients) client.abandon();
-    if (this.isServing) {
-      const server = hostOf(this.url);
-      this.logger.info({ server }, 'another host is the primary now');
-    }
+    const server = hostOf(this.url);
+    if (this.isServing) this.logger.info({ server }, 'another host is the primary now');
   }
 }
 
