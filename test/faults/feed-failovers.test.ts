@@ -214,7 +214,7 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump h
         await create(before, 10);
         // The server is another one for readers from now on.
         await origin.dump(file);
-        await origin.restore(file, '--clean', '--if-exists');
+        await origin.restoreInPlace(file);
         await create(before, 10);
         await origin.dump(file);
         for (const server of [first, second]) await server.restore(file);

@@ -51,7 +51,7 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump h
     const seen = await dumpWhileWriting();
     const staying = new Follower({ urls: [replica.url], after: seen });
     readers.push(staying);
-    await server.restore(file, '--clean', '--if-exists');
+    await server.restoreInPlace(file);
     const dumped = await recordsIn(server.url);
     // Of what the follower that stays had read, it gets nothing.
     readers.push(new Follower({ urls: [replica.url], after: dumped.at(-1)!.position }));
@@ -63,7 +63,7 @@ describe.skipIf(!HAS_DEBIAN_POSTGRES)('a reader that has seen more than a dump h
     let newest = await dumpWhileWriting();
     const given = new Set((await recordsIn(server.url)).map(({ position }) => position));
     for (const _ of ['once', 'twice']) {
-      await server.restore(file, '--clean', '--if-exists');
+      await server.restoreInPlace(file);
       const dumped = await recordsIn(server.url);
       const rivals = new Rivals([replica.url]);
       await rivals.served(200);
