@@ -32,12 +32,12 @@ export interface TestingService {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<TestingAnswer>;
+  ): Promise<TestingResponse>;
   /** Stops the service and removes its database. */
   stop(): Promise<void>;
 }
 
-export interface TestingAnswer {
+export interface TestingResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed by `JSON.parse` if it is JSON, otherwise text. */
