@@ -25,7 +25,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
       // Set by Express if a route matches.
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
-      const { method, principal, credentialsFailure } = request;
+      const { method, principal, credentialsErrorReason } = request;
       const { isBroken = false } = response;
       const status = isSent
         ? response.statusCode
@@ -49,7 +49,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
           client,
           principalKind: principal?.kind,
           principalId: principal?.id,
-          refusal: credentialsFailure,
+          refusal: credentialsErrorReason,
         },
         isSent ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );
