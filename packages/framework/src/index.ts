@@ -66,7 +66,9 @@ export {
   Int64Field,
   Int64Parameter,
   Int64Pipe,
-  int64ParameterRule,
+  int64Constraint,
+  /** @deprecated Use `int64Constraint`. */
+  int64Constraint as int64ParameterRule,
   IsInt64,
   MAX_INT64,
 } from './resources/properties/int64.js';
