@@ -24,7 +24,7 @@ import { LONG } from '../http/responses/bounded-response.js';
 import { MAX_FILTERS } from '../http/responses/page.js';
 import { CHECK, REST } from '../http/responses/request-signal.js';
 import { SLOWEST } from '../http/body/body-lines.js';
-import { MAX_UNANSWERED, SHORT } from '../http/body/json-body.js';
+import { MAX_BODIES, SHORT } from '../http/body/json-body.js';
 import { UNAUTHENTICATED } from '../http/body/unread-body.js';
 import { MAX_PIPELINED } from '../http/server/connection.js';
 import { LAST_CALL } from '../http/server/drain.js';
@@ -79,9 +79,9 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | time to receive a body; between two chunks | ${time(HTTP_LIMITS.body)}; ${time(HTTP_LIMITS.bodyIdle)} | ${error(ERRORS.requestTimeout)} |
 | length of a body, or of a line of an import | ${unlessSet('BODY_LIMIT')} | ${error(ERRORS.bodyTooLarge)} |
 | time to receive a line of an import | ${time(HTTP_LIMITS.bodyIdle)} after the line before, and 1 s for each ${SLOWEST} KB of the line; at most ${time(HTTP_LIMITS.body)} | ${error(ERRORS.requestTimeout)} |
-| bodies in chunks, until their requests are answered | ${bytes(MAX_UNANSWERED)}; ${bytes(2 * MAX_UNANSWERED)} with bodies of at most ${bytes(SHORT)} | ${error(ERRORS.tooManyBodies)}, unless no other body is being read |
+| bodies in chunks, until their responses are sent | ${bytes(MAX_BODIES)}; ${bytes(2 * MAX_BODIES)} with bodies of at most ${bytes(SHORT)} | ${error(ERRORS.tooManyBodies)}, unless no other body is being read |
 | body of a request without a valid token | ${bytes(UNAUTHENTICATED.bytes)} or ${time(UNAUTHENTICATED.milliseconds)} are read and discarded | the connection is closed |
-| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.refusedBody)} | the connection is closed |
+| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.rejectedBody)} | the connection is closed |
 | idle connection during a request, or with an unread response | ${time(HTTP_LIMITS.socketIdle)} | closed |
 | idle connection between two requests | ${unlessSet('KEEP_ALIVE_TIMEOUT', ' s')} (10 s more if blank lines arrive) | closed |
 | TCP keep-alive | after ${time(HTTP_LIMITS.keepAliveProbe)} without traffic | the connection of a client that has vanished is closed |

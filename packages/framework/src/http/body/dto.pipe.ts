@@ -9,7 +9,7 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
-import { addMember, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
+import { addProperty, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
 
@@ -131,7 +131,7 @@ function roundedFields(
     const field = value[name];
     if (!hasFractions(field) || !isRounded(name)) continue;
     rounded ??= { ...value };
-    addMember(rounded, name, withRoundedFractions(field));
+    addProperty(rounded, name, withRoundedFractions(field));
   }
   return rounded ?? value;
 }

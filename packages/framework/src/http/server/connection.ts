@@ -142,7 +142,7 @@ export class Connection {
       this.socket.end(rawResponse(errorResponse, this.port.recordError?.(errorResponse)));
     }
     const isAuthenticated = previous?.principal !== undefined;
-    lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
+    lingeringClose(this.socket, isAuthenticated ? this.limits.rejectedBody : undefined);
   }
 }
 
