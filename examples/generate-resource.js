@@ -88,10 +88,10 @@ function requireFree(files) {
 }
 
 function nextSteps([firstNumber, lastNumber]) {
-  return `${FOLDER} has a resource with the members of gardens. "npm test" passes now.
+  return `${FOLDER} has a resource with the properties of gardens. "npm test" passes now.
 
 Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each step.
-1. ${FOLDER}/${one}.entity.ts: the members
+1. ${FOLDER}/${one}.entity.ts: the properties
 2. ${FOLDER}/migrations: the table. If the migration has been applied: npm run migration:revert.
    Remove the file, and its import and entry in ${FOLDER}/${many}.module.ts, then:
    npm run migration:generate -- Create${capital(many)} ${many}
@@ -99,7 +99,7 @@ Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each 
    ${FOLDER}/${many}.repository.ts, the filters of the list
 4. ${FOLDER}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
 5. ${FOLDER}/${many}.examples.ts: the examples of requests
-6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
+6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each property by itself.
 7. test/slow/migration-hashes.ts: the hash of the migration, which this command prints. It also writes the schema:
    npx vitest run --project slow test/slow/frozen-migrations.e2e.test.ts --update
 8. CHANGELOG.md: a line below "Added"

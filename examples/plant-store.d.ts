@@ -63,7 +63,7 @@ export interface paths {
         put?: never;
         /**
          * Create a plant
-         * @description Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Members that NewPlant does not define are ignored.
+         * @description Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Fields that NewPlant does not define are ignored.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -128,7 +128,7 @@ export interface paths {
         get: operations["getPlant"];
         /**
          * Replace a plant
-         * @description Replaces all members of a stored plant, except its id. Does not create a plant.
+         * @description Replaces all fields of a stored plant, except its id. Does not create a plant.
          */
         put: operations["replacePlant"];
         post?: never;
@@ -140,8 +140,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change members of a plant
-         * @description Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.
+         * Change fields of a plant
+         * @description Applies a JSON Merge Patch (RFC 7396): changes the fields that the body has. `null` removes a field.
          */
         patch: operations["patchPlant"];
         trace?: never;
@@ -285,7 +285,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The members to change. Members that are absent stay as they are. */
+        /** @description The fields to change. Fields that are absent stay as they are. */
         PlantPatch: {
             /**
              * Format: int64
@@ -1389,7 +1389,7 @@ export interface operations {
             /**
              * @description Lines of JSON: one for each refused line of the body, and a summary at the end.
              *
-             *     | Line | Member | Meaning |
+             *     | Line | Field | Meaning |
              *     | --- | --- | --- |
              *     | refused | `line` | its number in the body, from 1 |
              *     | refused | `error`, `message` | as in an Error |
@@ -2254,7 +2254,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description The members to change. */
+        /** @description The fields to change. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlantPatch"];

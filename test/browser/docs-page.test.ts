@@ -439,7 +439,7 @@ describe('the reference', () => {
     const row = 'tr:has(> th [href="#schema-PlantChange.plant"])';
     const change = reading.locator(`${ofOperation('listChanges')} ${row}`);
     expect(await change.getByText('Monstera').isVisible()).toBe(false);
-    await change.getByText('Members of StoredPlant').click();
+    await change.getByText('Fields of StoredPlant').click();
     expect(await change.getByText('Monstera').isVisible()).toBe(true);
     const summary = await table(ofOperation('importPlants'), 'Response');
     expect(summary.map(([, member]) => member)).toEqual(

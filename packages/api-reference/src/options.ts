@@ -18,7 +18,7 @@ export interface ReferenceOptions {
   readonly extension?: '.html';
 }
 
-/** A kind of failure, whose answer has this number as the member `error`. */
+/** A kind of failure, whose answer has this number as the property `error`. */
 export interface ApiError {
   readonly number: number;
   readonly message: string;

@@ -14,7 +14,7 @@ export interface SignIn {
 }
 
 /** What the script needs of the discovery document. */
-const MEMBERS = [
+const PROPERTIES = [
   'issuer',
   'authorization_endpoint',
   'token_endpoint',
@@ -48,7 +48,7 @@ export function signInPage(
   return (provider) => {
     if (provider === undefined) return page(unavailable(issuer));
     const settings = {
-      provider: Object.fromEntries(MEMBERS.map((name) => [name, provider[name]])),
+      provider: Object.fromEntries(PROPERTIES.map((name) => [name, provider[name]])),
       clientId,
       scope: ['openid', ...scopesOf(endpoints)].join(' '),
       audience,

@@ -167,7 +167,7 @@ const FEED: FeedOptions = {
   scope: 'tools:read',
   one: 'a tool',
   plural: 'tools',
-  member: 'tool',
+  property: 'tool',
   stored: ToolDto,
   schema: 'ToolChange',
   operationIds: ['listToolChanges', 'getLatestToolPosition'],

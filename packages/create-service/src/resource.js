@@ -34,7 +34,7 @@ export async function addResource(root, one, many, hasChanges) {
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 
 Adapt them in this order, then run "npm test":
-1. src/${many}/${one}.entity.ts: the members, and with them the columns
+1. src/${many}/${one}.entity.ts: the properties, and with them the columns
 2. src/${many}/migrations: the table${hasChanges ? `; src/${one}-changes/migrations: the same columns, of which each can be null` : ''}
 3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
 4. src/${many}/${many}.examples.ts: the examples of requests

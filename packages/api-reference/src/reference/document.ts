@@ -213,11 +213,11 @@ export function wholeSchema({ allOf = [], ...own }: Schema): Schema {
   };
 }
 
-/** The members of an object with this format, such as `int64`. */
-export function membersWithFormat(schema: Schema, format: string): string[] {
+/** The properties of an object with this format, such as `int64`. */
+export function propertiesWithFormat(schema: Schema, format: string): string[] {
   const { properties = {} } = wholeSchema(schema);
   return Object.entries(properties)
-    .filter(([, member]) => member.format === format)
+    .filter(([, property]) => property.format === format)
     .map(([name]) => name);
 }
 
@@ -250,7 +250,7 @@ function withoutReferences(document: unknown): unknown {
     if (typeof node !== 'object' || node === null) return node;
     if ('$ref' in node) return targetOf(String(node.$ref), within);
     return Object.fromEntries(
-      Object.entries(node).map(([key, member]) => [key, expand(member, within)]),
+      Object.entries(node).map(([key, property]) => [key, expand(property, within)]),
     );
   };
   const targetOf = (pointer: string, within: readonly string[]): unknown => {

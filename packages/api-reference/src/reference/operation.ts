@@ -6,7 +6,13 @@ import { answersOf, failuresOf, mainContent, wholeSchema } from './document.js';
 import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
 import { samplesSection } from './samples.js';
 import type { SampleSurroundings } from './samples.js';
-import { failuresTable, headerRows, headersTable, parametersTable, usedMembers } from './tables.js';
+import {
+  failuresTable,
+  headerRows,
+  headersTable,
+  parametersTable,
+  usedProperties,
+} from './tables.js';
 import type { Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
@@ -86,7 +92,7 @@ function answerSection(
 }
 
 /**
- * A schema with its members, where it is used.
+ * A schema with its properties, where it is used.
  *
  * @param owner the beginning of the ids of the rows, if they have any
  */
@@ -97,13 +103,13 @@ function schemaInPlace(schema: Schema, owner?: string): Html {
       ${schemaInPlace(items, owner)}`;
   }
   const { title } = whole;
-  const members = usedMembers(owner, whole);
-  if (title === undefined) return members;
+  const properties = usedProperties(owner, whole);
+  if (title === undefined) return properties;
   return html`<div class="schema">
     <p>
       <a href="#schema-${title}"><strong>${title}</strong></a>
     </p>
-    ${members}
+    ${properties}
   </div>`;
 }
 

@@ -11,7 +11,7 @@ import type { ApiDocument, Failure } from './document.js';
 import { operationSection, withSchemaLinks } from './operation.js';
 import { referenceSidebar } from './sidebar.js';
 import type { Section } from './sidebar.js';
-import { definedMembers, failuresTable, headersTable, parametersTable } from './tables.js';
+import { definedProperties, failuresTable, headersTable, parametersTable } from './tables.js';
 import type { FailureRow, Remedies } from './tables.js';
 import { answerTemplate } from './try-form.js';
 
@@ -115,8 +115,8 @@ function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
     const content = html`${markdown(schema.description ?? '')}
-    ${definedMembers(id, wholeSchema(schema))}
-    ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
+    ${definedProperties(id, wholeSchema(schema))}
+    ${schema.additionalProperties ? html`<p class="note">Later versions may add fields.</p>` : html``}`;
     return { id, title, content };
   });
 }

@@ -15,7 +15,7 @@ import {
   failuresOf,
   firstExample,
   mainContent,
-  membersWithFormat,
+  propertiesWithFormat,
   parameterExample,
 } from './document.js';
 import type { Endpoint } from './document.js';
@@ -124,7 +124,7 @@ export function sampleResource(
   const [, name = ''] = path.split('/');
   const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
   return (
-    create && { name, int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64') }
+    create && { name, int64: propertiesWithFormat(mainContent(create.requestBody).schema, 'int64') }
   );
 }
 

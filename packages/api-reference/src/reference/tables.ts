@@ -37,7 +37,7 @@ function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html 
         <td>${typeOf(schema)}</td>
         <td class="${required ? 'required' : 'optional'}">${required ? 'required' : 'optional'}</td>
         <td>
-          ${markdown(schema.description ?? '')}${limitsOf(schema)}${exampleOf(example)}${membersWithin(schema)}
+          ${markdown(schema.description ?? '')}${limitsOf(schema)}${exampleOf(example)}${propertiesWithin(schema)}
         </td>
       </tr>`,
   );
@@ -54,29 +54,29 @@ export function parametersTable(owner: string, parameters: readonly Parameter[])
   return fieldsTable(owner, fields);
 }
 
-/** The members of a schema where it is defined. */
-export function definedMembers(owner: string, schema: Schema): Html {
-  return fieldsTable(owner, membersOf(schema));
+/** The properties of a schema where it is defined. */
+export function definedProperties(owner: string, schema: Schema): Html {
+  return fieldsTable(owner, propertiesOf(schema));
 }
 
 /**
- * The members of a schema where it is used, with examples. Each leads to its definition.
+ * The properties of a schema where it is used, with examples. Each leads to its definition.
  *
  * @param owner the beginning of the ids of the rows, if they have any
  */
-export function usedMembers(owner: string | undefined, schema: Schema): Html {
+export function usedProperties(owner: string | undefined, schema: Schema): Html {
   const { title } = schema;
-  const fields = membersOf(schema).map(({ name, required, schema: member }) => ({
+  const fields = propertiesOf(schema).map(({ name, required, schema: property }) => ({
     name,
     required,
-    schema: member,
-    example: member.example,
+    schema: property,
+    example: property.example,
     definition: title && `schema-${title}.${name}`,
   }));
   return fieldsTable(owner, fields);
 }
 
-function membersOf({ properties = {}, required = [] }: Schema): Field[] {
+function propertiesOf({ properties = {}, required = [] }: Schema): Field[] {
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     required: required.includes(name),
@@ -94,13 +94,13 @@ function typeOf({ type = [], format, title, items, properties }: Schema): Html {
 }
 
 /** What is in an object within an object, folded. */
-function membersWithin({ items, ...schema }: Schema): Html {
-  if (items !== undefined) return membersWithin(wholeSchema(items));
-  const members = usedMembers(undefined, schema);
-  if (members.source === '') return members;
+function propertiesWithin({ items, ...schema }: Schema): Html {
+  if (items !== undefined) return propertiesWithin(wholeSchema(items));
+  const properties = usedProperties(undefined, schema);
+  if (properties.source === '') return properties;
   return html`<details>
-    <summary>Members${schema.title && ` of ${schema.title}`}</summary>
-    ${members}
+    <summary>Fields${schema.title && ` of ${schema.title}`}</summary>
+    ${properties}
   </details>`;
 }
 

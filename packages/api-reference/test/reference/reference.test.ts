@@ -60,7 +60,7 @@ it('shows limits with every digit, and says what refers to another operation', (
   );
   expect(text).not.toContain('at most 9223372036854775807');
   expect(text).toContain('9007199254740993');
-  expect(text).toContain('Later versions may add members.');
+  expect(text).toContain('Later versions may add fields.');
   expect(text).toContain('It Name Type Required Rule id integer required At most');
   expect(text).toContain('at least -9223372036854775808 example 9007199254740993 Next: A');
   expect(text).toContain('Link every response The next page X-Request-Id every response');
@@ -81,7 +81,7 @@ it('shows the fields of a body where it is used, and what is within them', () =>
   for (const row of [
     'kind string required one of old , new example old ',
     'name string optional At most 80 letters. length at least 1 ',
-    'owner Owner optional Whose it is. Members of Owner Name Type Required Rule email string (email) optional ',
+    'owner Owner optional Whose it is. Fields of Owner Name Type Required Rule email string (email) optional ',
     'parts array of object optional length at most 5 Members Name Type Required Rule size integer optional ',
   ]) {
     expect(body).toContain(row);

@@ -88,14 +88,14 @@ Changes are kept for as long as the operator has decided, 90 days by default. A 
   };
 }
 
-function examplesOf({ member, example }: FeedDocs) {
+function examplesOf({ property, example }: FeedDocs) {
   return [
     {
       position: 1,
       time: '2026-11-25T10:00:00.000Z',
       kind: 'created',
       id: example.id,
-      [member]: example,
+      [property]: example,
       principal: { kind: 'static-token', id: 'AUTH_TOKEN' },
       requestId: 'b3b0c1a4-6a0e-4a53-9d43-8f6a3b1f0c11',
     },

@@ -23,17 +23,17 @@ export class Recorder implements ChangeRecorder<Feed> {
 
   /**
    * @param records the table of the records. Known when the database is connected
-   * @param member the name of the content in a change, such as `tool`
+   * @param property the name of the content in a change, such as `tool`
    */
   constructor(
     private readonly resource: RecordedResource,
     private readonly records: () => EntityColumns,
-    member: string,
+    property: string,
   ) {
     const { dto, columns, statements, bulkheads, shutdown, logger } = resource;
     const ofService = changesOfService(resource);
     const reader = new ChangeReader({
-      member,
+      property,
       dto,
       columns,
       records,

@@ -104,7 +104,7 @@ export function feedReadsOf({ paths }: OpenApiDocument) {
 }
 
 /** The properties with 64 bits of what each list has, also inside of other properties. The types alone do not tell which numbers to read so. */
-export function int64MembersOf(
+export function int64PropertiesOf(
   document: OpenApiDocument,
 ): Readonly<Record<string, readonly string[]>> {
   const lists = Object.entries(document.paths).flatMap(([path, { get }]) => {

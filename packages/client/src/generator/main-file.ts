@@ -9,12 +9,12 @@ export function mainFile(plan: Plan): string {
   );
   const assignments = properties.map(
     ({ property, type, name }) =>
-      `    this.${property} = new ${type}('${name}', INT64_MEMBERS['${name}'], options);\n`,
+      `    this.${property} = new ${type}('${name}', INT64_PROPERTIES['${name}'], options);\n`,
   );
   return `import type { ClientOptions } from './connection.js';
 import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
 import { Feed } from './feed.js';
-import { INT64_MEMBERS } from './openapi.js';
+import { INT64_PROPERTIES } from './openapi.js';
 import type { components, paths } from './openapi.js';
 import type { RequestOptions, ResourcePage, Total } from './pages.js';
 import { IncompleteExportError, Resource } from './resource.js';
@@ -31,7 +31,9 @@ export type { RequestOptions, ResourcePage, Total } from './pages.js';
 export type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
 export type { FeedOf, ResourceOf } from './resource-types.js';
 export type { paths } from './openapi.js';
-export { ERRORS, Feed, IncompleteExportError, INT64_MEMBERS, ServiceError, Resource, toJson };
+export { ERRORS, Feed, IncompleteExportError, INT64_PROPERTIES, ServiceError, Resource, toJson };
+/** @deprecated Use \`INT64_PROPERTIES\`. */
+export { INT64_PROPERTIES as INT64_MEMBERS };
 ${own ? '' : 'export { parseJson };\n'}
 ${schemas.map((name) => `export type ${name} = components['schemas']['${name}'];\n`).join('')}
 ${own?.types ?? ''}

@@ -83,7 +83,7 @@ ${feed?.types ?? ''}`,
     return this.#${many}.all(query);
   }
 
-  /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
+  /** Replaces all properties but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
   replace(
     id: ${schemas.stored}['id'],
     ${one}: ${schemas.replacement},
@@ -92,7 +92,7 @@ ${feed?.types ?? ''}`,
     return this.#${many}.replace(id, ${one}, options);
   }
 
-  /** Changes the members that the patch has. \`null\` removes a member. */
+  /** Changes the properties that the patch has. \`null\` removes a property. */
   patch(
     id: ${schemas.stored}['id'],
     patch: ${schemas.patch},
@@ -123,13 +123,13 @@ ${feed?.methods ?? ''}`,
 /**
  * Reads JSON with all digits: \`JSON.parse\` rounds ids above 2^53.
  *
- * @param int64 the members that become \`bigint\`, by default the members of ${many}. All other numbers become \`number\`
+ * @param int64 the properties that become \`bigint\`, by default the properties of ${many}. All other numbers become \`number\`
  * @returns what the text says, which is not checked
- * @throws SyntaxError if the text is not JSON, or such a member is not an integer
+ * @throws SyntaxError if the text is not JSON, or such a property is not an integer
  */
 export function parseJson(
   text: string,
-  int64: readonly string[] = INT64_MEMBERS['${name}'],
+  int64: readonly string[] = INT64_PROPERTIES['${name}'],
 ): unknown {
   return parse(text, int64);
 }

@@ -27,7 +27,7 @@ export type Tagged<Stored> = Stored & {
 };
 
 /**
- * The operations of a resource, whatever its members are. Each failure that the service answers with is a
+ * The operations of a resource, whatever its properties are. Each failure that the service answers with is a
  * {@link ServiceError}; if there is no answer, the error is from `fetch`. A 64-bit integer that is neither a `bigint` nor a safe
  * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
@@ -62,7 +62,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     return super.list(query);
   }
 
-  /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
+  /** Replaces all properties but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
   async replace(
     id: Types['stored']['id'],
     body: Types['replacement'],
@@ -74,7 +74,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     );
   }
 
-  /** Changes the members that the patch has. `null` removes a member. */
+  /** Changes the properties that the patch has. `null` removes a property. */
   async patch(
     id: Types['stored']['id'],
     body: Types['patch'],

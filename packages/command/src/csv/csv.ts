@@ -115,7 +115,7 @@ function contentOf(
   }
   try {
     const values = strictFields(fields, source);
-    const members = columns.flatMap((column, at) => {
+    const properties = columns.flatMap((column, at) => {
       const field = values[at];
       if (column === undefined || field === undefined) return [];
       const { name, type } = column;
@@ -123,7 +123,7 @@ function contentOf(
         `"${name}":${jsonOf(type, type === 'text' ? (convertText?.(field) ?? field) : field)}`,
       ];
     });
-    return { json: Buffer.from(`{${members.join()}}`) };
+    return { json: Buffer.from(`{${properties.join()}}`) };
   } catch (error) {
     if (error instanceof CsvError) return { fault: 'a quote is at the wrong place' };
     throw error;

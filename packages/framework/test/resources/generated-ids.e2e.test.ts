@@ -424,7 +424,7 @@ class LibraryModule {}
       scope: 'tools:read',
       one: 'a loan',
       plural: 'loans',
-      member: 'loan',
+      property: 'loan',
       stored: LoanDto,
       schema: 'LoanChange',
       operationIds: ['listLoanChanges', 'getLatestLoanPosition'],

@@ -24,7 +24,7 @@ export const create: Document = (words, { body, response, status }) => {
       words,
       `create${Single}`,
       `Create ${one}`,
-      `${isIdChosen ? chosenId(words) : madeId(words)} Members that ${schemaName(body)} does not define are ignored.`,
+      `${isIdChosen ? chosenId(words) : madeId(words)} Fields that ${schemaName(body)} does not define are ignored.`,
     ),
     ApiBody({
       type: body,

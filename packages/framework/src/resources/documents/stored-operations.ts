@@ -102,7 +102,7 @@ export const replace: Document = (words, method) => {
       words,
       `replace${words.Single}`,
       `Replace ${one}`,
-      `Replaces all members of a stored ${noun}, except its id. Does not create ${one}.`,
+      `Replaces all fields of a stored ${noun}, except its id. Does not create ${one}.`,
     ),
     ...change(words, method),
     ApiBody({
@@ -126,15 +126,15 @@ export const patch: Document = (words, method) => [
   operation(
     words,
     `patch${words.Single}`,
-    `Change members of ${words.one}`,
-    'Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.',
+    `Change fields of ${words.one}`,
+    'Applies a JSON Merge Patch (RFC 7396): changes the fields that the body has. `null` removes a field.',
   ),
   ...change(words, method),
   ApiConsumes(...PATCH_TYPES),
   ApiBody({
     type: method.body,
     required: true,
-    description: 'The members to change.',
+    description: 'The fields to change.',
     examples: words.examples.patch ?? {},
   }),
   ApiResponse({
@@ -203,8 +203,10 @@ function contentErrors(words: Words, method: Method) {
 function patched({ first: { id }, examples }: Words) {
   let stored = { id, ...Object.values(examples.replace ?? {}).at(-1)?.value };
   return mapExamples(examples.patch, (changes) => {
-    const members = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
-    stored = { id, ...Object.fromEntries(members) };
+    const properties = Object.entries({ ...stored, ...changes }).filter(
+      ([, value]) => value !== null,
+    );
+    stored = { id, ...Object.fromEntries(properties) };
     return stored;
   });
 }

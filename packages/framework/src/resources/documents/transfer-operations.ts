@@ -34,7 +34,7 @@ export const importRows: Document = (words, { response, status }) => {
       status,
       description: `Lines of JSON: one for each refused line of the body, and a summary at the end.
 
-| Line | Member | Meaning |
+| Line | Field | Meaning |
 | --- | --- | --- |
 | refused | \`line\` | its number in the body, from 1 |
 | refused | \`error\`, \`message\` | as in an Error |
