@@ -48,7 +48,7 @@ export const get: Document = (words, { response, status }) => {
       headers: entityTag,
     }),
     ApiErrors(
-      [ERRORS.parameterNotValid, key.ruleOf('id')],
+      [ERRORS.parameterNotValid, key.constraintOf('id')],
       [errors.noSuch, `there is no ${noun} with id ${key.missing}`],
       ERRORS.tooManyAnswers,
     ),
@@ -182,7 +182,7 @@ function ifMatch(noun: string) {
 
 function changeErrors({ key, errors }: Words, { hasPrecondition }: Method) {
   return [
-    [ERRORS.parameterNotValid, key.ruleOf('id')],
+    [ERRORS.parameterNotValid, key.constraintOf('id')],
     errors.noSuch,
     ...(hasPrecondition ? [ERRORS.preconditionFailed] : []),
     ERRORS.tooManyChanges,
