@@ -8,4 +8,4 @@ export { Metrics } from './observability/metrics.js';
 export { NO_TRACER } from './observability/tracer.js';
 export { startService } from './app/service.js';
 export { createTestingService } from './testing/testing-service.js';
-export type { TestingAnswer, TestingService } from './testing/testing-service.js';
+export type { TestingAnswer, TestingOptions, TestingService } from './testing/testing-service.js';

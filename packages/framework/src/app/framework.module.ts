@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { AuthModule } from '../auth/auth.module.js';
+import type { AuthOptions } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/config.module.js';
 import type { Identity } from '../config/identity.js';
 import { DatabaseModule } from '../database/database.module.js';
@@ -13,14 +14,31 @@ export interface IdentifiedModule extends DynamicModule {
   readonly identity: Identity;
 }
 
-/** What a service has besides its resources. To be imported by the module for `bootstrap`. */
+export interface FrameworkOptions {
+  /** Verifiers for credentials that only this service knows. */
+  readonly auth?: AuthOptions;
+}
+
+/**
+ * What a service has besides its resources. To be imported by the module for `bootstrap`.
+ *
+ * ```ts
+ * imports: [FrameworkModule.forRoot(IDENTITY, { auth: { verifiers: [LabTokenVerifier] } })],
+ * ```
+ */
 @Module({})
 export class FrameworkModule {
-  static forRoot(identity: Identity): IdentifiedModule {
+  static forRoot(identity: Identity, { auth }: FrameworkOptions = {}): IdentifiedModule {
     return {
       module: FrameworkModule,
       identity,
-      imports: [ConfigModule, ObservabilityModule, DatabaseModule, AuthModule, ResourcesModule],
+      imports: [
+        ConfigModule,
+        ObservabilityModule,
+        DatabaseModule,
+        AuthModule.forRoot(auth),
+        ResourcesModule,
+      ],
       providers: [ManagementServer],
       // For the AuthGuard that the application provides.
       exports: [AuthModule],
