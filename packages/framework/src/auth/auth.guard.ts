@@ -9,10 +9,10 @@ import { rateLimitFields } from './rate-limited.error.js';
 import { RateLimits } from './rate-limits.js';
 import {
   InsufficientScopeError,
-  CREDENTIALS_FAILURES,
-  credentialsFailureOf,
+  CREDENTIALS_ERROR_REASONS,
+  credentialsErrorReasonOf,
 } from './credentials.error.js';
-import type { CredentialsFailure } from './credentials.error.js';
+import type { CredentialsErrorReason } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
 import { hasScope } from './scopes/has-scope.js';
 import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
@@ -27,7 +27,7 @@ import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  private readonly recordRejection: (reason: CredentialsFailure) => void;
+  private readonly recordRejection: (reason: CredentialsErrorReason) => void;
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -39,7 +39,7 @@ export class AuthGuard implements CanActivate {
       metrics.named('refused_credentials_total'),
       'Requests that were refused because of their credentials, by reason.',
       'reason',
-      CREDENTIALS_FAILURES,
+      CREDENTIALS_ERROR_REASONS,
     );
   }
 
@@ -77,16 +77,16 @@ export class AuthGuard implements CanActivate {
     try {
       requireScope(await this.authenticator.authenticate(request), scopes);
     } catch (error) {
-      const reason = credentialsFailureOf(error);
-      if (reason !== undefined) request.credentialsFailure = reason;
+      const reason = credentialsErrorReasonOf(error);
+      if (reason !== undefined) request.credentialsErrorReason = reason;
       throw error;
     }
   }
 
   private reject(request: Request, error: unknown): never {
-    const reason = credentialsFailureOf(error);
+    const reason = credentialsErrorReasonOf(error);
     if (reason !== undefined) {
-      request.credentialsFailure = reason;
+      request.credentialsErrorReason = reason;
       this.recordRejection(reason);
     }
     throw error;

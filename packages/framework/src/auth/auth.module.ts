@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import type { DynamicModule, ModuleMetadata, Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
@@ -37,6 +37,8 @@ export interface AuthOptions {
   readonly imports?: ModuleMetadata['imports'];
 }
 
+/** Global, for the AuthGuard that the application provides, whichever module imports the framework. */
+@Global()
 @Module({
   imports: [DiscoveryModule, SchemaModule.forFeature(ISSUED_TOKENS_SCHEMA)],
   providers: [

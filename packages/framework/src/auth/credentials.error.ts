@@ -6,7 +6,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { Scope } from './principal.js';
 
 /** The reasons are a field of the log and a label of the metrics. The client learns less. */
-export const CREDENTIALS_FAILURES = [
+export const CREDENTIALS_ERROR_REASONS = [
   'no-credentials',
   'several-headers',
   'malformed',
@@ -26,11 +26,11 @@ export const CREDENTIALS_FAILURES = [
   'verifier',
 ] as const;
 
-export type CredentialsFailure = (typeof CREDENTIALS_FAILURES)[number];
+export type CredentialsErrorReason = (typeof CREDENTIALS_ERROR_REASONS)[number];
 
 export class CredentialsError extends ServiceException {
   constructor(
-    readonly reason: CredentialsFailure,
+    readonly reason: CredentialsErrorReason,
     kind: ErrorKind = ERRORS.tokenNotValid,
     message?: string,
     details?: ServiceException['details'],
@@ -50,7 +50,7 @@ export class InsufficientScopeError extends CredentialsError {
 }
 
 /** Why a request is rejected, if that is because of its credentials. A verifier of the service throws any exception with status 401. */
-export function credentialsFailureOf(error: unknown): CredentialsFailure | undefined {
+export function credentialsErrorReasonOf(error: unknown): CredentialsErrorReason | undefined {
   if (error instanceof CredentialsError) return error.reason;
   if (error instanceof UnauthorizedException) return 'verifier';
   if (!(error instanceof ServiceException)) return undefined;

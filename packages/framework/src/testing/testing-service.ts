@@ -9,7 +9,8 @@ import { createToken } from '../auth/issued-tokens/token-issuance.js';
 import type { Scope } from '../auth/principal.js';
 import { readConfig, withDatabase } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
-import { identityOf } from '../app/framework.module.js';
+import { withExamples } from '../config/service-variables.js';
+import { serviceModuleOf } from '../app/framework.module.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
 import { createLogger } from '../observability/logger.js';
@@ -38,14 +39,14 @@ export interface TestingService {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<TestingAnswer>;
+  ): Promise<TestingResponse>;
   /** A provider of any module, such as a service or a job. */
   get<Provider>(token: ProviderToken<Provider>): Provider;
   /** Stops the service and removes its database. */
   stop(): Promise<void>;
 }
 
-export interface TestingAnswer {
+export interface TestingResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed by `JSON.parse` if it is JSON, otherwise text. */
@@ -70,22 +71,24 @@ export interface TestingOptions {
  * ```
  *
  * @param app imports `FrameworkModule.forRoot(…)`
- * @param environment variables of the service, instead of the variables of the process
+ * @param environment variables of the service, instead of the variables of the process. The examples stand in for its own that
+ *   are required
  */
 export async function createTestingService(
   app: Type,
   environment: Readonly<Record<string, string>> = {},
   { override }: TestingOptions = {},
 ): Promise<TestingService> {
-  const identity = identityOf(app);
+  const { identity, variables } = serviceModuleOf(app);
   const token = randomBytes(32).toString('base64url');
-  const config = readConfig(identity, {
+  const given = {
     AUTH_TOKEN: token,
     PORT: '0',
     MANAGEMENT_PORT: '0',
     LOG_LEVEL: 'error',
     ...environment,
-  });
+  };
+  const config = readConfig(identity, withExamples(variables, given), variables);
   const database = await createDatabase();
   const service = await startService(
     app,
