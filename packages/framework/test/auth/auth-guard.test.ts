@@ -34,7 +34,7 @@ beforeEach(() => {
 
 /** A request with these Authorization header fields, and what the guard makes of it. */
 function request(...authorization: readonly string[]) {
-  const received: { credentialsFailure?: string; requireValidToken?: () => Promise<void> } = {};
+  const received: { credentialsErrorReason?: string; requireValidToken?: () => Promise<void> } = {};
   Object.assign(received, { headersDistinct: { authorization } });
   const context = {
     getHandler: () => Routes.prototype.read,
@@ -58,7 +58,7 @@ it.each([
 ])('%s are refused and counted once, and nobody verifies them', async (_, fields, kind, reason) => {
   const { received, activate } = request(...fields);
   await expect(activate()).rejects.toMatchObject({ kind, reason });
-  expect(received).toMatchObject({ credentialsFailure: reason });
+  expect(received).toMatchObject({ credentialsErrorReason: reason });
   expect(verify).not.toHaveBeenCalled();
   expect(await counts()).toEqual({ [reason]: 1 });
 });
@@ -70,9 +70,9 @@ it('a token can be verified again, which counts nothing that is refused then', a
   const again = received.requireValidToken!;
   await again();
   await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
-  expect(received.credentialsFailure).toBe('scope');
+  expect(received.credentialsErrorReason).toBe('scope');
   await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
-  expect(received.credentialsFailure).toBe('unknown-token');
+  expect(received.credentialsErrorReason).toBe('unknown-token');
   const outage = new ServiceException(ERRORS.databaseUnavailable);
   verify.mockRejectedValue(outage);
   await expect(again()).rejects.toBe(outage);

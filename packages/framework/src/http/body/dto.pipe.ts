@@ -9,7 +9,7 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
-import { addMember, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
+import { addProperty, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
 
@@ -63,7 +63,7 @@ export class DtoPipe implements PipeTransform {
       if (type === 'param') return value;
       // The start rejects it. After `import type`, the run-time type is `Object`, and the body would not be validated.
       throw new TypeError(
-        `declare the whole ${type} as one parameter, and its type as a class with rules, imported as a value`,
+        `declare the whole ${type} as one parameter, and its type as a class with constraints, imported as a value`,
       );
     }
     if (type === 'body') return bodyAs(metatype, value as UnreadBody);
@@ -89,7 +89,7 @@ export function toDto<T extends object>(
   value: unknown,
   source: JsonSource,
 ): T {
-  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
+  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no constraints');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ServiceException(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
@@ -97,7 +97,7 @@ export function toDto<T extends object>(
 }
 
 export function requireDto(type: Function): void {
-  if (!isDtoClass(type)) throw new TypeError(`the members of ${type.name} have no rules`);
+  if (!isDtoClass(type)) throw new TypeError(`the properties of ${type.name} have no constraints`);
 }
 
 /** Builds a DTO from its own JSON, without validation or rounding: constraints may have changed since. */
@@ -139,7 +139,7 @@ function roundedFields(
     const field = value[name];
     if (!hasFractions(field) || !isRounded(name)) continue;
     rounded ??= { ...value };
-    addMember(rounded, name, withRoundedFractions(field));
+    addProperty(rounded, name, withRoundedFractions(field));
   }
   return rounded ?? value;
 }
