@@ -40,7 +40,7 @@ export function routeMistakes(controller: Type): readonly string[] {
         parameters,
         types: (types ?? []) as Route['types'],
       };
-      return CHECKS.flatMap((check) => [...check(route)]);
+      return CHECKS.flatMap((check) => Array.from(check(route)));
     }),
   ];
 }

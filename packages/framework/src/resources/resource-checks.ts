@@ -42,7 +42,7 @@ export function resourceMistakes(dataSource: DataSource, declared: Declared): re
     return (error as Error).message.split('\n');
   }
   const checked = { ...declared, columns, shown: validatedPropertiesOf(declared.dto) };
-  return CHECKS.flatMap((check) => [...check(checked)]);
+  return CHECKS.flatMap((check) => Array.from(check(checked)));
 }
 
 /** TypeORM allows it, but a change by one of the entities would not be recorded, or lack columns of the other. */
