@@ -114,6 +114,7 @@ async function send(
     ...(contentType === JSON_TYPE ? { body } : { content: body as Content }),
     signal,
     isStream: kind === 'raw',
+    acceptsPages: kind === 'raw',
     isRepeatable: isSafe || KEY in headers,
     isRemoval: method === 'DELETE' && kind === 'none',
   };
