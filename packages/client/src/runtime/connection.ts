@@ -185,7 +185,7 @@ function present(given: object): readonly (readonly [name: string, value: unknow
 
 /** Without a value, or with dots, the path would be the one of another operation. */
 function segmentOf(name: string, value: unknown): string {
-  const text = String(value ?? '');
+  const text = value === undefined || value === null ? '' : `${value as string | bigint}`;
   if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
   throw new TypeError(`${name} is needed in the path, but is '${text}'`);
 }
