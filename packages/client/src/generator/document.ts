@@ -21,7 +21,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly operationId?: string;
-  readonly 'x-required-scope'?: string;
+  readonly 'x-required-scope'?: string | readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
@@ -75,7 +75,7 @@ const NDJSON_TYPE = 'application/x-ndjson';
 /** The resources of a document: what has an `id`, and a list at `/{name}` or the path `/{name}/{id}`. */
 export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   const { paths } = document;
-  const feeds = feedReadsOf(document).map(({ name }) => name);
+  const feeds = new Set(feedReadsOf(document).map(({ name }) => name));
   const names = Object.keys(paths)
     .flatMap((path) => /^\/([^{}]+?)(?:\/\{id\})?$/.exec(path)?.[1] ?? [])
     .filter((name) => !name.includes('/') || `/${name}/{id}` in paths);
@@ -84,7 +84,7 @@ export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
     const { get, put, patch, delete: remove } = paths[`/${name}/{id}`] ?? {};
     const [one, item] = [nameOf(responseOf(get)), nameOf(responseOf(list)?.items)];
     const stored = one ?? item;
-    if (stored === undefined || !hasId(document, stored) || feeds.includes(name)) return [];
+    if (stored === undefined || !hasId(document, stored) || feeds.has(name)) return [];
     const operations = {
       create: contentOf(post),
       get: one === undefined ? undefined : get,

@@ -55,7 +55,9 @@ function callOf(
   { method, path, operation, parameters }: DocumentedOperation,
 ): ServiceCall {
   const types = Object.keys(operation.requestBody?.content ?? {});
-  const responses = Object.entries(operation.responses).filter(([status]) => /^2/.test(status));
+  const responses = Object.entries(operation.responses).filter(([status]) =>
+    status.startsWith('2'),
+  );
   const contents = responses.map(([, { content = {} }]) => content);
   const json = contents.flatMap((content) => content['application/json']?.schema ?? []);
   const isEmpty = contents.every((content) => Object.keys(content).length === 0);

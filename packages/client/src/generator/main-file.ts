@@ -21,6 +21,7 @@ export function mainFile(plan: Plan): string {
     assignments.push('    this.operations = operationsOf(options);\n');
   }
   return `import type { ClientOptions } from './connection.js';
+import { ConnectionError } from './connection-error.js';
 import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
 import { Feed } from './feed.js';
 import { INT64_PROPERTIES } from './openapi.js';
@@ -43,15 +44,16 @@ export type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
 export type { FeedOf, ResourceOf } from './resource-types.js';
 export type { Operations } from './operations.js';
 export type { operations, paths } from './openapi.js';
-export { ERRORS, Feed, IncompleteExportError, INT64_PROPERTIES, ServiceError, Resource, toJson };
+export { ConnectionError, ERRORS, Feed, IncompleteExportError, INT64_PROPERTIES, ServiceError };
+export { Resource, toJson };
 /** @deprecated Use \`INT64_PROPERTIES\`. */
 export { INT64_PROPERTIES as INT64_MEMBERS };
 ${own ? '' : 'export { parseJson };\n'}
 ${schemas.map((name) => `export type ${name} = components['schemas']['${name}'];\n`).join('')}
 ${own?.types ?? ''}
 /**
- * ${identity.title}. Each failure that the service answers with is a {@link ServiceError}; if there is no answer, the
- * error is from \`fetch\`. Requests that fail temporarily are repeated first.
+ * ${identity.title}. Each error response of the service is a {@link ServiceError}; without a response, the error is a
+ * {@link ConnectionError}, or a \`TimeoutError\`. Requests that fail temporarily are repeated first.
  */
 export class ${className} {
 ${fields.join('')}

@@ -37,7 +37,11 @@ parameters of path, query and header, and the \`body\`, as properties of one obj
 other content. It is repeated if it is GET, PUT or DELETE, or has an \`Idempotency-Key\`, which is random unless you give one.
 `
 }
-An error response of the service is a \`ServiceError\`, and \`ERRORS\` has the numbers of the errors by name.
+An error response of the service is a \`ServiceError\`, and \`ERRORS\` has the numbers of the errors by name. Without a whole response, the
+error is a \`ConnectionError\` with the \`url\` and its \`cause\`.
+
+\`JSON.stringify\` throws on a \`bigint\`: \`toJson(value)\` writes all its digits, and \`parseJson(text, ['id'])\` reads those of the
+properties with these names.
 
 The package consists of ES modules, which a CommonJS program can \`require\`. Jest loads modules itself, and its \`require\` refuses ES
 modules. Let \`ts-jest\` or Babel, whichever your tests use, transform those of the client to CommonJS. With \`ts-jest\`, as in a project

@@ -71,7 +71,7 @@ type ReadOf<Found> = Found extends { content: infer Types }
     : Response
   : undefined;
 
-interface Input {
+interface Given {
   readonly body?: unknown;
   readonly [parameter: string]: unknown;
 }
@@ -83,7 +83,7 @@ export function operationsOf<All>(options: ClientOptions): Operations<All> {
   const connection = new Connection(options);
   const methods = Object.entries(CALLS).map(([id, call]) => [
     id,
-    (input?: Input, given?: RequestOptions) => send(connection, call, input, given),
+    (input?: Given, given?: RequestOptions) => send(connection, call, input, given),
   ]);
   return Object.fromEntries(methods) as Operations<All>;
 }
@@ -91,7 +91,7 @@ export function operationsOf<All>(options: ClientOptions): Operations<All> {
 async function send(
   connection: Connection,
   { method, path, headers: names, contentType, response: kind, int64 }: ServiceCall,
-  { body, ...given }: Input = {},
+  { body, ...given }: Given = {},
   { signal = null }: RequestOptions = {},
 ): Promise<unknown> {
   const parameters = names.includes(KEY) ? { [KEY]: randomKey(), ...given } : given;
@@ -114,6 +114,7 @@ async function send(
     ...(contentType === JSON_TYPE ? { body } : { content: body as Content }),
     signal,
     isStream: kind === 'raw',
+    acceptsPages: kind === 'raw',
     isRepeatable: isSafe || KEY in headers,
     isRemoval: method === 'DELETE' && kind === 'none',
   };

@@ -27,8 +27,8 @@ export type Tagged<Stored> = Stored & {
 };
 
 /**
- * The operations of a resource, whatever its properties are. Each failure that the service answers with is a
- * {@link ServiceError}; if there is no answer, the error is from `fetch`. A 64-bit integer that is neither a `bigint` nor a safe
+ * The operations of a resource, whatever its properties are. Each error response of the service is a {@link ServiceError};
+ * without a response, the error is a {@link ConnectionError}. A 64-bit integer that is neither a `bigint` nor a safe
  * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
 export class Resource<Types extends ResourceTypes> extends Pages<
