@@ -206,7 +206,7 @@ it('an import behind nginx counts a line as refused that is longer than nginx ac
   expect(await command.result).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/^created 1000, unchanged 0, refused 1 /),
-    stderr: expect.stringContaining(':1001: the answer was 413 Request Entity Too Large\n'),
+    stderr: expect.stringContaining(':1001: the response was 413 Request Entity Too Large\n'),
   });
   expect(await readFile(refused, 'utf8')).toBe(long);
 });

@@ -251,7 +251,7 @@ describe('import', () => {
     const { code, stdout, stderr } = await runAt(proxy.url, ['import', 'a.ndjson']);
     expect(stderr.split('\n').slice(0, 3)).toEqual([
       expect.stringMatching(/^a\.ndjson:1: 40001 /),
-      'a.ndjson:502: the answer was 413 Payload Too Large',
+      'a.ndjson:502: the response was 413 Payload Too Large',
       'a.ndjson:2004: 40003 name is missing',
     ]);
     expect(stdout).toMatch(/^created 2000, unchanged 0, refused 3 /);
@@ -507,8 +507,8 @@ describe('export', () => {
   });
 
   it.each([
-    ['fails', 502, '', 'the answer was 502 Bad Gateway; gave up '],
-    ['ends in a line', 200, '{"id":3', 'the answer ended in the middle of a line; gave up '],
+    ['fails', 502, '', 'the response was 502 Bad Gateway; gave up '],
+    ['ends in a line', 200, '{"id":3', 'the response ended in the middle of a line; gave up '],
     ['begins anew', 200, plants(1, 2), 'the plants do not come in ascending order of their ids'],
   ])('leaves no file if half of an answer came, and then each %s', async (_, status, body, why) => {
     const url = await serve((request, response) => {
@@ -687,7 +687,7 @@ describe('the connection', () => {
       response.writeHead(302, { Location: `${other}/plants/export` }).end();
     });
     const { code, stderr } = await runAt(url, ['export']);
-    expect(stderr).toContain(`plant-store: the answer was 302 Found to ${other}/plants/export\n`);
+    expect(stderr).toContain(`plant-store: the response was 302 Found to ${other}/plants/export\n`);
     expect(code).toBe(3);
     expect(followed).toBe(false);
   });

@@ -9,7 +9,7 @@ import { NewFile } from './new-file.js';
 import type { InputRecord } from './records.js';
 import type { Column } from './resources.js';
 
-export interface Refusal {
+export interface Rejection {
   readonly record: InputRecord;
   readonly reason: Reason;
 }
@@ -39,9 +39,9 @@ export class ErrorsFile extends NewFile {
   }
 
   /** @param file name of the input that the records are from */
-  async add(file: string, refusals: readonly Refusal[]): Promise<void> {
+  async add(file: string, rejections: readonly Rejection[]): Promise<void> {
     const isCsv = this.format === 'csv';
-    const lines = refusals.map(({ record: { line }, reason: { error, message } }) => {
+    const lines = rejections.map(({ record: { line }, reason: { error, message } }) => {
       const fields = { file, line, error, message };
       return Buffer.from(isCsv ? csvRecord(COLUMNS, fields) : `${JSON.stringify(fields)}\n`);
     });

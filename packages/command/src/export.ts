@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Lines } from '@resource-service/client/runtime';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
-import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
+import { CommandError, EXIT, isBrokenPipe, TemporaryError, usageError } from './command-error.js';
 import type { Connection } from './connection/connection.js';
 import { NDJSON, Requests } from './connection/requests.js';
 import { csvHeader, csvRecord } from './csv/csv-record.js';
@@ -133,8 +133,8 @@ function recordLines(
       last = idOf(records.at(-1)!);
       yield records;
     }
-    if (lines.isCut) throw new TemporaryFailure('the answer ended in the middle of a line');
-    if (!isComplete) throw new TemporaryFailure('the answer ended before its empty line');
+    if (lines.isCut) throw new TemporaryError('the response ended in the middle of a line');
+    if (!isComplete) throw new TemporaryError('the response ended before its empty line');
   });
 }
 

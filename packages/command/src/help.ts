@@ -37,7 +37,7 @@ FILE is NDJSON, with one record per line such as ${example},
 or CSV whose header line has ${columnsText(columns)}, in any order.
 In CSV, an empty field without quotes is absent, and "" is the empty text.
 
-A record that the service refuses does not stop the import. All of them go to a file, as they are in FILE, to be
+A record that the service rejects does not stop the import. All of them go to a file, as they are in FILE, to be
 mended and imported. --errors saves why, in the same order. If a file exists, a number is added to its name.
 
 Requests that fail are repeated, until none has succeeded for 2 minutes, or 5 seconds before the first connection.

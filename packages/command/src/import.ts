@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { batchesOf, readImport, ServiceError } from '@resource-service/client/runtime';
-import type { Refusal as ServiceRefusal } from '@resource-service/client/runtime';
+import type { Rejection as ServiceRejection } from '@resource-service/client/runtime';
 import {
   ContactError,
   EXIT,
@@ -9,7 +9,7 @@ import {
   explain,
   InputError,
   reasonOf,
-  TemporaryFailure,
+  TemporaryError,
   textOf,
   usageError,
 } from './command-error.js';
@@ -17,7 +17,7 @@ import type { Connection } from './connection/connection.js';
 import { NDJSON, Requests } from './connection/requests.js';
 import type { ColumnNames } from './csv/csv-header.js';
 import { ErrorsFile } from './errors-file.js';
-import type { Refusal } from './errors-file.js';
+import type { Rejection } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
@@ -73,7 +73,7 @@ export async function importFiles(
   for (const source of sources) size += await checkSource(source);
   const progress = new Progress(terminal.stderr, name, files.includes('-') ? undefined : size);
   const run = new Import(name, connection, options.concurrency, progress, errors, signal);
-  let failure: unknown;
+  let thrown: unknown;
   try {
     for (const source of sources) {
       const { file } = source;
@@ -87,25 +87,25 @@ export async function importFiles(
       }
     }
   } catch (error) {
-    failure = error;
+    thrown = error;
   } finally {
     await errors?.close();
   }
   progress.stop();
-  const inputError = failure instanceof InputError ? failure : undefined;
+  const inputError = thrown instanceof InputError ? thrown : undefined;
   if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
   run.report(terminal);
-  if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
-  progress.print(explain(failure, signal, connection.service.identity.name));
+  if (thrown === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
+  progress.print(explain(thrown, signal, connection.service.identity.name));
   progress.print(
-    `The import is incomplete. ${remedyFor(failure)} it again: what is stored stays, and is not stored twice.`,
+    `The import is incomplete. ${remedyFor(thrown)} it again: what is stored stays, and is not stored twice.`,
   );
-  return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
+  return inputError ? EXIT.incomplete : exitCodeOf(thrown, signal);
 }
 
-function remedyFor(failure: unknown): string {
-  if (failure instanceof InputError) return 'Mend the file, then run';
-  return failure instanceof ContactError || failure instanceof ServiceError
+function remedyFor(thrown: unknown): string {
+  if (thrown instanceof InputError) return 'Mend the file, then run';
+  return thrown instanceof ContactError || thrown instanceof ServiceError
     ? 'Correct this, then run'
     : 'Run';
 }
@@ -117,8 +117,8 @@ class Import {
   private created = 0;
   private unchanged = 0;
   private printed = 0;
-  /** The first failure ends the import. */
-  private failure: unknown;
+  /** The first error ends the import. */
+  private thrown: unknown;
   private readonly refusedFiles: string[] = [];
   private readonly requests: Requests;
   private readonly stop = new AbortController();
@@ -138,15 +138,15 @@ class Import {
   }
 
   async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
-    const sending: Promise<readonly Refusal[]>[] = [];
+    const sending: Promise<readonly Rejection[]>[] = [];
     // The oldest first, so that refused records stay in their order.
     const settle = async () => {
-      const refusals = await sending.shift()!;
-      this.print(name, refusals);
-      const sources = refusals.map(({ record }) => record.source);
+      const rejections = await sending.shift()!;
+      this.print(name, rejections);
+      const sources = rejections.map(({ record }) => record.source);
       try {
         await refusedFile.append(input.header, sources);
-        await this.errors?.add(name, refusals);
+        await this.errors?.add(name, rejections);
       } catch (error) {
         this.fail(error);
       }
@@ -162,13 +162,13 @@ class Import {
     };
     for await (const batch of batchesOf(records(), MAX_RECORDS, sizeOf)) {
       if (sending.length === this.concurrency) await settle();
-      if (this.failure !== undefined) break;
+      if (this.thrown !== undefined) break;
       sending.push(this.send(batch));
     }
-    this.failure ??= unreadable;
+    this.thrown ??= unreadable;
     while (sending.length > 0) await settle();
     if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
-    if (this.failure !== undefined) throw this.failure as Error;
+    if (this.thrown !== undefined) throw this.thrown as Error;
   }
 
   report({ stdout }: Terminal): void {
@@ -194,28 +194,28 @@ class Import {
   }
 
   private fail(error: unknown): void {
-    this.failure ??= error;
+    this.thrown ??= error;
     this.stop.abort();
   }
 
-  /** Never rejects. A failure ends the other requests, too. */
-  private async send(batch: readonly InputRecord[]): Promise<readonly Refusal[]> {
+  /** Never rejects. An error ends the other requests, too. */
+  private async send(batch: readonly InputRecord[]): Promise<readonly Rejection[]> {
     try {
-      const refusals = await this.post(batch.filter((record) => 'json' in record));
+      const rejections = await this.post(batch.filter((record) => 'json' in record));
       for (const record of batch) {
-        if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
+        if ('fault' in record) rejections.push({ record, reason: { message: record.fault } });
       }
-      this.refused += refusals.length;
+      this.refused += rejections.length;
       this.progress.rows += batch.length;
       this.progress.bytes += batch.reduce((sum, { source }) => sum + source.length, 0);
-      return refusals.toSorted((a, b) => a.record.line - b.record.line);
+      return rejections.toSorted((a, b) => a.record.line - b.record.line);
     } catch (error) {
       this.fail(error);
       return [];
     }
   }
 
-  private async post(records: readonly Sendable[]): Promise<Refusal[]> {
+  private async post(records: readonly Sendable[]): Promise<Rejection[]> {
     if (records.length === 0) return [];
     this.hasSent = true;
     const call = {
@@ -226,9 +226,9 @@ class Import {
     } as const;
     try {
       return await this.requests.send(call, async (response) => {
-        const refused: ServiceRefusal[] = [];
+        const refused: ServiceRejection[] = [];
         const summary = await readImport(this.requests.lines(response), response, refused);
-        if (!summary) throw new TemporaryFailure('the answer ended before the summary');
+        if (!summary) throw new TemporaryError('the response ended before the summary');
         this.created += summary.created;
         this.unchanged += summary.unchanged;
         return refused.map(({ line, code: error, message }) => ({
@@ -246,8 +246,8 @@ class Import {
     }
   }
 
-  private print(name: string, refusals: readonly Refusal[]): void {
-    for (const { record, reason } of refusals) {
+  private print(name: string, rejections: readonly Rejection[]): void {
+    for (const { record, reason } of rejections) {
       this.printed += 1;
       if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${textOf(reason)}`);
     }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CommandError, TemporaryFailure, Unreachable } from '../src/command-error.js';
+import { CommandError, TemporaryError, Unreachable } from '../src/command-error.js';
 import { Requests } from '../src/connection/requests.js';
 import { serviceOf } from '../src/service.js';
 import { documentWith, IDENTITY } from './support/tool-library.js';
@@ -43,7 +43,7 @@ function failing(times: number, duration: number, retryAfter?: number) {
     now += duration;
     return attempts > times
       ? Promise.resolve(attempts)
-      : Promise.reject(new TemporaryFailure('away', retryAfter));
+      : Promise.reject(new TemporaryError('away', retryAfter));
   };
 }
 

@@ -31,7 +31,7 @@ import type { Operations } from './operations.js';
 import type { RequestOptions, ResourcePage, Total } from './pages.js';
 import { IncompleteExportError, Resource } from './resource.js';
 import type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
-import type { ImportSummary, Records, Refusal, ResourceImport } from './resource-import.js';
+import type { ImportSummary, Records, Rejection, ResourceImport } from './resource-import.js';
 import type { FeedOf, ResourceOf } from './resource-types.js';
 import { ServiceError } from './service-error.js';
 import { ERRORS } from './generated.js';

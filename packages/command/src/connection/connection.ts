@@ -8,11 +8,11 @@ import {
   StartupError,
 } from '@resource-service/framework/command';
 import type { Identity } from '@resource-service/framework/identity';
-import { TemporaryFailure, usageError } from '../command-error.js';
+import { TemporaryError, usageError } from '../command-error.js';
 import type { Service } from '../service.js';
 import type { Limits } from './limits.js';
 
-const TOKEN_RULE = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
+const TOKEN_CHARACTERS = 'of the characters A-Z a-z 0-9 - . _ ~ + / (and = at the end)';
 
 export interface Connection {
   readonly service: Service;
@@ -56,7 +56,7 @@ export async function readConnection(
     const token = () =>
       readToken(file).catch((error: Error) => {
         // Perhaps the token is being replaced.
-        throw new TemporaryFailure(fault(error));
+        throw new TemporaryError(fault(error));
       });
     return { ...connection, token };
   }
@@ -68,7 +68,8 @@ export async function readConnection(
         : `${variables.token} is not set, and the service here has no AUTH_TOKEN: set ${variables.token} to a token that it accepts`,
     );
   }
-  if (!B64TOKEN.test(token)) throw usageError(`${variables.token} must consist ${TOKEN_RULE}`);
+  if (!B64TOKEN.test(token))
+    throw usageError(`${variables.token} must consist ${TOKEN_CHARACTERS}`);
   return { ...connection, token: () => Promise.resolve(token) };
 }
 
@@ -78,7 +79,7 @@ async function readToken(file: string): Promise<string> {
     throw new Error(`that can be read: ${error.code}`, { cause: error });
   });
   const token = text.trim();
-  if (!B64TOKEN.test(token)) throw new Error(`with a token ${TOKEN_RULE}`);
+  if (!B64TOKEN.test(token)) throw new Error(`with a token ${TOKEN_CHARACTERS}`);
   return token;
 }
 

@@ -150,7 +150,7 @@ const BOOLEAN = /^(true|false)$/i;
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 /**
- * What does not fit its column stays text, which the service refuses. Spreadsheets write 1E+15 for a rounded integer, and
+ * What does not fit its column stays text, which the service rejects. Spreadsheets write 1E+15 for a rounded integer, and
  * TRUE for true.
  */
 function jsonOf(type: ColumnType, field: string): string {

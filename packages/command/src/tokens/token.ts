@@ -118,7 +118,7 @@ export function addTokenCommands(
 
   token
     .command('revoke')
-    .description('Revoke a token. Every replica refuses it within 10 seconds.')
+    .description('Revoke a token. Every replica rejects it within 10 seconds.')
     .argument('<id>', `id of the token: ${idForm}`)
     .action(async (id: string) => {
       await requireId(id);
@@ -139,7 +139,7 @@ export function addTokenCommands(
     )
     .option(
       '--end-grace',
-      'refuse the secret before at once, if an earlier rotation still accepts it',
+      'reject the secret before at once, if an earlier rotation still accepts it',
     )
     .option('--expires <duration>', 'new lifetime, or never (default: as long as before)', lifetime)
     .addHelpText('after', SECRET_HELP)
