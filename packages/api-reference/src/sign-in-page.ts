@@ -80,8 +80,8 @@ function unavailable(issuer: string): Html {
   return html`<main class="sign-in" id="main">
     <h1>Sign in</h1>
     <p class="problem" role="alert">
-      ${new URL(issuer).host} gave the service no valid answer, so nobody can sign in at the moment.
-      The log of the service has the reason.
+      ${new URL(issuer).host} gave the service no valid response, so nobody can sign in at the
+      moment. The log of the service has the reason.
     </p>
     ${ways()}
   </main>`;

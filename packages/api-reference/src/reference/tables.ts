@@ -2,7 +2,7 @@ import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { inlineMarkdown, markdown } from '../markdown.js';
 import { parameterExample, valueText, wholeSchema } from './document.js';
-import type { Answer, Failure, Parameter, Schema } from './document.js';
+import type { ErrorExample, Parameter, ResponseObject, Schema } from './document.js';
 
 interface Field {
   readonly name: string;
@@ -13,17 +13,17 @@ interface Field {
   readonly definition?: string | undefined;
 }
 
-export type FailureRow = Pick<Failure, 'number' | 'meaning'>;
+export type ErrorRow = Pick<ErrorExample, 'number' | 'meaning'>;
 
-/** A header field of the answers of an operation. */
+/** A header field of the responses of an operation. */
 export interface HeaderRow {
   readonly name: string;
-  /** With which answers it comes. */
+  /** With which responses it comes. */
   readonly place: string;
   readonly description: string;
 }
 
-/** What to do about failures, by their numbers. */
+/** What to do about errors, by their numbers. */
 export type Remedies = ReadonlyMap<number, string>;
 
 /** @param owner the beginning of the ids of the rows: the id of the heading that they belong to. Without it, they have none */
@@ -41,7 +41,7 @@ function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html 
         </td>
       </tr>`,
   );
-  return table('fields', ['Name', 'Type', 'Required', 'Rule'], rows);
+  return table('fields', ['Name', 'Type', 'Required', 'Constraints'], rows);
 }
 
 /** @param owner the id of the heading that they belong to: the ids of the rows begin with it */
@@ -133,12 +133,8 @@ function exampleOf(example: unknown): Html {
   return html`<div>example <code>${valueText(example)}</code></div>`;
 }
 
-export function failuresTable(
-  owner: string,
-  failures: readonly FailureRow[],
-  remedies: Remedies,
-): Html {
-  const rows = failures.map(
+export function errorsTable(owner: string, errors: readonly ErrorRow[], remedies: Remedies): Html {
+  const rows = errors.map(
     ({ number, meaning }) =>
       html`<tr id="${owner}.${String(number)}">
         <th scope="row"><code>${String(number)}</code></th>
@@ -146,14 +142,14 @@ export function failuresTable(
         <td>${inlineMarkdown(remedies.get(Number(number)) ?? '')}</td>
       </tr> `,
   );
-  return table('failures', ['Error', 'Meaning', 'What to do'], rows);
+  return table('errors', ['Error', 'Meaning', 'What to do'], rows);
 }
 
-/** The header fields of the answers of an operation, each once. */
-export function headerRows(responses: Readonly<Record<string, Answer>>): HeaderRow[] {
+/** The header fields of the responses of an operation, each once. */
+export function headerRows(responses: Readonly<Record<string, ResponseObject>>): HeaderRow[] {
   const headers = new Map<string, { statuses: string[]; description: string }>();
-  for (const [status, answer] of Object.entries(responses)) {
-    for (const [name, { description = '' }] of Object.entries(answer.headers ?? {})) {
+  for (const [status, response] of Object.entries(responses)) {
+    for (const [name, { description = '' }] of Object.entries(response.headers ?? {})) {
       const header = headers.get(name) ?? { statuses: [], description };
       header.statuses.push(status);
       headers.set(name, header);
