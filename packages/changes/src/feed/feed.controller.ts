@@ -62,7 +62,7 @@ export function feedController(options: FeedOptions): Type {
       @Req() request: Request,
       @RequestSignal() signal: AbortSignal,
     ): Promise<Page<PageParameters> | EventStream> {
-      // Also for pages: a header field that is not valid is refused, whatever the request is for.
+      // Also for pages: a header field that is not valid is rejected, whatever the request is for.
       const last = lastEventId(request.headers);
       const id = query[property] as Key | undefined;
       if (!acceptsEvents(request)) return this.changes.list(query, id);

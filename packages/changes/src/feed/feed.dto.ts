@@ -56,7 +56,8 @@ class PrincipalDto {
 export class LatestPositionDto {
   @ApiProperty({
     ...INT64_SCHEMA,
-    description: 'Changes after this position are newer than this answer. 0 if there is none yet.',
+    description:
+      'Changes after this position are newer than this response. 0 if there is none yet.',
     example: 2,
   })
   readonly position!: bigint;

@@ -84,7 +84,7 @@ export class Recorder implements ChangeRecorder<Feed> {
     } catch (error) {
       if (error instanceof StartupError || !isOutage(error)) throw error;
       const reason = describeError(error);
-      if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
+      if (!this.isPending) logger.error({ reason }, `${changes} are rejected for now`);
       this.isPending = true;
     }
     return !this.isPending;
@@ -101,7 +101,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       const { tableName } = this.records();
       this.resource.logger.error(
         { reason },
-        `${tableName}: changes are refused until the next start`,
+        `${tableName}: changes are rejected until the next start`,
       );
     }
   }

@@ -37,7 +37,7 @@ export class AuthGuard implements CanActivate {
   ) {
     this.recordRejection = metrics.counter(
       metrics.named('refused_credentials_total'),
-      'Requests that were refused because of their credentials, by reason.',
+      'Requests that were rejected because of their credentials, by reason.',
       'reason',
       CREDENTIALS_ERROR_REASONS,
     );

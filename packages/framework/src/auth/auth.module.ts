@@ -27,7 +27,7 @@ import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
 /** Until release 1.1.0, each valid JWT was permitted everything. */
 const NO_DEFAULT_SCOPES =
-  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
+  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is rejected with 403. ' +
   'Set it to the scopes of such tokens, separated by spaces, or to "none"';
 
 export interface AuthOptions {

@@ -132,7 +132,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | --- | --- | --- |
 | response of the token issuer | ${time(ISSUER_TIMES.timeout)} | tried again after ${time(ISSUER_TIMES.retry)} |
 | keys of the token issuer | fetched every ${time(ISSUER_TIMES.refresh)}; used for ${time(ISSUER_TIMES.maxAge)} while the issuer is away | ${error(ERRORS.tokenIssuerUnavailable)} |
-| fetches because of unknown keys | one in ${time(ISSUER_TIMES.betweenRefetches)}; one in ${time(ISSUER_TIMES.afterFailure)} while the issuer is away | ${error(ERRORS.tokenNotValid)} or ${error(ERRORS.tokenIssuerUnavailable)} |
+| fetches because of unknown keys | one in ${time(ISSUER_TIMES.betweenRefetches)}; one in ${time(ISSUER_TIMES.afterError)} while the issuer is away | ${error(ERRORS.tokenNotValid)} or ${error(ERRORS.tokenIssuerUnavailable)} |
 | remembered JWTs, until they expire or the keys are fetched | ${number(REMEMBERED.tokens)}, ${bytes(REMEMBERED.bytes)} | verified again |
 | issued tokens; those that were revoked or have expired | ${number(MAX_TOKENS)}; ${number(MAX_ENDED)} | none is issued; the oldest are removed |
 | table of issued tokens | looked at every ${time(REGISTER_TIMES.refresh)}, for unknown tokens at most every ${time(REGISTER_TIMES.pause)}; used for ${time(REGISTER_TIMES.maxAge)} while the database is away | ${error(ERRORS.databaseUnavailable)} |

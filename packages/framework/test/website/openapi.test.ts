@@ -144,7 +144,7 @@ describe('the introduction of the document says what is true of the operations',
     );
     expect(document.info.description).not.toContain('same content');
     expect(section(document, 'Exact ids')).toBe(
-      'Ids are UUIDs (RFC 9562), in any case. Answers have them in lower case.',
+      'Ids are UUIDs (RFC 9562), in any case. Responses have them in lower case.',
     );
     expect(document.tags).toEqual([{ name: 'loans', description: 'Create loans.' }]);
   });

@@ -43,7 +43,7 @@ export class ServiceAdapter extends ExpressAdapter {
       serve: (request, response) => tracer.request(request, response, () => app(request, response)),
       recordError: ({ status, body: { error } }) => {
         const requestId = randomUUID();
-        logger.info({ requestId, status, error }, 'refused');
+        logger.info({ requestId, status, error }, 'rejected');
         metrics.recordError(error);
         return { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId };
       },

@@ -33,7 +33,7 @@ export const get: Document = (words, { response, status }) => {
     ApiHeader({
       name: 'If-None-Match',
       required: false,
-      description: `Entity tags that the client has. If the ${noun} still has one of them, the answer is 304, without a body.`,
+      description: `Entity tags that the client has. If the ${noun} still has one of them, the response is 304, without a body.`,
       schema: ENTITY_TAGS_SCHEMA,
     }),
     ApiResponse({
@@ -63,7 +63,7 @@ export const list: Document = (words, { response, status }) => {
       words,
       `list${words.Many}`,
       `List ${plural}`,
-      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.`,
+      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. An unknown parameter is rejected, and so is one that is given twice, unless it is a list.`,
     ),
     ApiResponse({
       status,

@@ -123,7 +123,7 @@ export class Imports<Content extends Identified> {
     const repeated = this.repeated.note(error, 'import');
     if (repeated === undefined) return;
     const context = { err: error, ...(repeated > 0 && { repeated }) };
-    this.options.logger.error(context, 'the database refused a line');
+    this.options.logger.error(context, 'the database rejected a line');
   }
 
   private async storeAfter(
