@@ -383,7 +383,8 @@ describe('export', () => {
     await service.post({ id: 1, name: 'a, "b"\n', tag: '' });
     await service.post({ id: -5, name: 'Ficus' });
     await writeFile('plants.csv', 'old');
-    const { code, stdout, stderr } = await run(['export', '--output', 'plants.csv']);
+    const args = ['export', '--overwrite', '--output', 'plants.csv'];
+    const { code, stdout, stderr } = await run(args);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^exported 2 plants in \d+\.\d s \(\d+ plants\/s\)\n$/);
     expect(code).toBe(0);
@@ -393,7 +394,7 @@ describe('export', () => {
       { id: '1', name: '"a, ""b""\n"', tag: '""' },
     );
     expect(await readFile('plants.csv', 'utf8')).toBe(exported);
-    const broken = await run(['export', '--output', 'plants.csv'], {
+    const broken = await run(args, {
       env: { PLANT_STORE_TOKEN: 'another' },
     });
     expect(broken.code).toBe(3);
@@ -600,7 +601,7 @@ describe('export', () => {
 
 describe('the connection', () => {
   it.each([
-    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set\n'],
+    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set, and no service runs in this folder\n'],
     [{ PLANT_STORE_URL: 'localhost:3000' }, 'PLANT_STORE_URL must be an http or https URL'],
     [
       { PLANT_STORE_TOKEN: '' },
