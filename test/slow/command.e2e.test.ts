@@ -14,6 +14,8 @@ import type { TestService } from '../support/test-service.js';
 import { enterFolder, linkTo, serve, unsteady } from '../command/stand-ins.js';
 
 const PROJECT = process.cwd();
+/** No file can have it. */
+const LONG_NAME = `${'n'.repeat(300)}.ndjson`;
 
 let service: TestService;
 /** Another replica, on the database of `service`. */
@@ -177,10 +179,10 @@ describe('import', () => {
       'import',
       'a.ndjson',
       '--refused',
-      'no/folder.ndjson',
+      LONG_NAME,
     ]);
     expect(stderr).toContain(
-      'plant-store: the refused records cannot be written to no/folder.ndjson: ENOENT\n',
+      `plant-store: the refused records cannot be written to ${LONG_NAME}: ENAMETOOLONG\n`,
     );
     expect(stderr).toContain('The import is incomplete.');
     expect(stderr).not.toContain('mend them');

@@ -34,9 +34,9 @@ function bashScript(program: Command, shell: Shell): string {
   const choices = optionsWithChoices(program).map(
     ({ long, argChoices = [] }) => `    ${long}) words='${argChoices.join(' ')}' ;;\n`,
   );
-  const function_ = `_${name.replaceAll('-', '_')}`;
+  const handler = `_${name.replaceAll('-', '_')}`;
   const zsh = shell === 'zsh' ? 'autoload -Uz compinit bashcompinit\ncompinit\nbashcompinit\n' : '';
-  return `${zsh}${function_}() {
+  return `${zsh}${handler}() {
   local words='' path='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$word" in -*) ;; *) path="$path $word" ;; esac
@@ -47,7 +47,7 @@ ${cases.join('')}  esac
 ${choices.join('')}  esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -o default -F ${function_} ${name}
+complete -o default -F ${handler} ${name}
 `;
 }
 
@@ -63,16 +63,15 @@ function fishScript(program: Command): string {
     const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`);
     const where = seen.join('; and ');
     const first = [...seen, `not __fish_seen_subcommand_from ${inner}`].join('; and ');
-    return [
-      ...command.commands.map(
-        (each) => `-f -n '${first}' -a ${each.name()} -d ${quoted(each.description())}`,
-      ),
-      ...command.options.map(({ long, description, argChoices, required }) => {
-        const values = argChoices ? ` -x -a '${argChoices.join(' ')}'` : required ? ' -r' : '';
-        const condition = where === '' ? '__fish_use_subcommand' : where;
-        return `-n '${condition}' -l ${long?.slice(2)}${values} -d ${quoted(description)}`;
-      }),
-    ];
+    const commands = command.commands.map(
+      (each) => `-f -n '${first}' -a ${each.name()} -d ${quoted(each.description())}`,
+    );
+    const options = command.options.map(({ long, description, argChoices, required }) => {
+      const values = argChoices ? ` -x -a '${argChoices.join(' ')}'` : required ? ' -r' : '';
+      const condition = where === '' ? '__fish_use_subcommand' : where;
+      return `-n '${condition}' -l ${long?.slice(2)}${values} -d ${quoted(description)}`;
+    });
+    return commands.concat(options);
   });
   return lines.map((line) => `complete -c ${program.name()} ${line}\n`).join('');
 }
