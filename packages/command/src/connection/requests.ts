@@ -99,13 +99,18 @@ export class Requests {
   private delayAfter(error: unknown, failures: number, start: number): number {
     this.signal.throwIfAborted();
     const temporary = temporaryOf(error);
-    if (temporary === undefined) throw error;
+    if (temporary === undefined) throw this.explained(error);
     const { firstPause, longestPause } = this.connection.limits;
     const wait = Math.max(temporary.retryAfter, backoff(failures, firstPause, longestPause));
     this.check(temporary, Math.max(start, this.lastSuccess), wait);
     this.announceError(temporary, wait);
     if (!(temporary instanceof Unreachable)) this.repeats += 1;
     return wait;
+  }
+
+  private explained(error: unknown): unknown {
+    if (!(error instanceof ServiceError) || error.status !== 401) return error;
+    return new ContactError(`${textOf(reasonOf(error))}: check ${this.connection.tokenVariable}`);
   }
 
   /** @throws CommandError if nothing will have succeeded for too long after the wait */
