@@ -227,7 +227,7 @@ class Readers {
     const begin = performance.now();
     this.createdAt.set(String(id), begin);
     this.note((await create(id, undefined, this.at)) - begin);
-    await sleep(200);
+    await sleep(500);
   }
 
   async haveAll(): Promise<void> {
