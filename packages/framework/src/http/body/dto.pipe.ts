@@ -56,10 +56,12 @@ export class DtoPipe implements PipeTransform {
       // class-validator rejects objects of a class without constraints.
       return new NoParametersDto();
     }
+    // Nest's ParseArrayPipe, which the start requires, validates its items.
+    if (type === 'body' && !isSingle && metatype === Array) return arrayOf(value as UnreadBody);
     if (isSingle || !isDtoClass(metatype)) {
       // Path parameters are strings, and Nest's documentation declares them as `any`.
       if (type === 'param') return value;
-      // After `import type`, the run-time type is `Object`, and the body would not be validated.
+      // The start rejects it. After `import type`, the run-time type is `Object`, and the body would not be validated.
       throw new TypeError(
         `declare the whole ${type} as one parameter, and its type as a class with constraints, imported as a value`,
       );
@@ -73,6 +75,12 @@ export class DtoPipe implements PipeTransform {
 async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   const types = Reflect.getMetadata(MEDIA_TYPES, dtoClass) as MediaTypes | undefined;
   return toDto(dtoClass, await body.read(types), 'body');
+}
+
+async function arrayOf(body: UnreadBody): Promise<unknown> {
+  const value = await body.read();
+  if (Array.isArray(value)) return withRoundedFractions(value);
+  throw new ServiceException(ERRORS.bodyNotValid, 'the body must be a JSON array');
 }
 
 /** @throws ServiceException `body-not-valid` */
