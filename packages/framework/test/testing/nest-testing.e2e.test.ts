@@ -3,7 +3,17 @@ import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
 import { Allow } from 'class-validator';
 import { Column, DataSource, Entity, PrimaryColumn, Repository } from 'typeorm';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  it,
+  vi,
+} from 'vitest';
 import { FrameworkModule, ResourceModule } from '../../src/index.js';
 import { createTestingService } from '../../src/testing.js';
 import { ENHANCERS } from '../support/enhancers.js';
@@ -21,7 +31,7 @@ class Loan {
   @Allow()
   readonly tool!: string;
 
-  @Column('timestamptz', { precision: 3 })
+  @Column({ type: 'timestamptz', precision: 3 })
   @Allow()
   readonly due!: Date;
 }
