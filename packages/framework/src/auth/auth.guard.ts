@@ -61,9 +61,8 @@ export class AuthGuard implements CanActivate {
 
   private admit(request: Request, principal: Principal, scope: Scope): true {
     request.principal = principal;
-    // V8 keeps a literal that is assigned to a property until a major collection.
-    const requireValidToken = () => this.requireValidToken(request, scope);
-    request.requireValidToken = requireValidToken;
+    request.guard = this;
+    request.scope = scope;
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
@@ -72,9 +71,9 @@ export class AuthGuard implements CanActivate {
   }
 
   /** Verifies the token of a long request once more, without counting it again. */
-  private async requireValidToken(request: Request, scope: Scope): Promise<void> {
+  async requireValidToken(request: Request): Promise<void> {
     try {
-      requireScope(await this.authenticator.authenticate(request), scope);
+      requireScope(await this.authenticator.authenticate(request), request.scope!);
     } catch (error) {
       if (error instanceof CredentialsError) request.credentialsFailure = error.reason;
       throw error;

@@ -23,7 +23,25 @@ export function expressClasses(
   app: Express,
   { refusedBody }: HttpLimits,
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
-  class ExpressRequest extends IncomingMessage {}
+  /* Fields that are added later do not fit into the object, so that V8 would keep them in another one. */
+  class ExpressRequest extends IncomingMessage {
+    id = '';
+    principal: Request['principal'] = undefined;
+    guard: Request['guard'] = undefined;
+    scope: Request['scope'] = undefined;
+    credentialsFailure: Request['credentialsFailure'] = undefined;
+    bodyChunks: Request['bodyChunks'] = undefined;
+    bodyIsRead = false;
+    span: Request['span'] = undefined;
+    body: unknown = undefined;
+    // Express's own.
+    res: unknown = undefined;
+    next: unknown = undefined;
+    baseUrl = '';
+    originalUrl = '';
+    params: unknown = undefined;
+    route: unknown = undefined;
+  }
 
   const BoundedResponse = boundedResponse();
 

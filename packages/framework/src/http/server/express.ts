@@ -1,4 +1,6 @@
-import type { Principal } from '../../auth/principal.js';
+import type { Principal, Scope } from '../../auth/principal.js';
+import type { Writable } from 'node:stream';
+import type { AuthGuard } from '../../auth/auth.guard.js';
 import type { CredentialsFailure } from '../../auth/credentials.error.js';
 
 declare global {
@@ -10,15 +12,17 @@ declare global {
        * Set by the guard if the token is valid, never on a `@Public()` route. Such a client gets more time to finish a
        * rejected body.
        */
-      principal?: Principal;
-      /** Fails when the token is no longer valid. Set together with the principal. */
-      requireValidToken?: () => Promise<void>;
+      principal?: Principal | undefined;
+      /** Verifies the token again. Set together with the principal. */
+      guard?: Pick<AuthGuard, 'requireValidToken'> | undefined;
+      /** What the route requires. Set together with the principal. */
+      scope?: Scope | undefined;
       /** Why the guard rejected the request, or why its token became invalid. */
-      credentialsFailure?: CredentialsFailure;
-      /** Makes reading the body throw. Set while the body is read. */
-      failBody?: ((error: Error) => void) | undefined;
+      credentialsFailure?: CredentialsFailure | undefined;
+      /** Reading the body throws the error with which this is destroyed. Set while the body is read. */
+      bodyChunks?: Writable | undefined;
       /** The whole body was read at once, so that Node has not noticed its end yet. */
-      bodyIsRead?: boolean;
+      bodyIsRead?: boolean | undefined;
     }
 
     interface Response {
