@@ -36,7 +36,8 @@ beforeEach(() => {
 /** A request with these Authorization header fields, and what the guard makes of it. */
 function request(...authorization: readonly string[]) {
   const received = {} as Request;
-  Object.assign(received, { headersDistinct: { authorization } });
+  const rawHeaders = authorization.flatMap((field) => ['Authorization', field]);
+  Object.assign(received, { headers: { authorization: authorization[0] }, rawHeaders });
   const context = {
     getHandler: () => Routes.prototype.read,
     switchToHttp: () => ({ getRequest: () => received }),
