@@ -16,6 +16,8 @@ export type { Config } from './config/config.js';
 export { EnabledWhen } from './config/enabled-when.decorator.js';
 export { buildOf } from './config/identity.js';
 export type { Build, Identity } from './config/identity.js';
+export { InjectVariables, Variables } from './config/inject-variables.decorator.js';
+export { variable } from './config/service-variables.js';
 export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen/online-index.js';
 export { Statements } from './database/statements.js';
 export { Transactions } from './database/transactions.js';
@@ -66,7 +68,9 @@ export {
   Int64Field,
   Int64Parameter,
   Int64Pipe,
-  int64ParameterRule,
+  int64Constraint,
+  /** @deprecated Use `int64Constraint`. */
+  int64Constraint as int64ParameterRule,
   IsInt64,
   MAX_INT64,
 } from './resources/properties/int64.js';

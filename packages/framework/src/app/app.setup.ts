@@ -22,7 +22,7 @@ import { addressIn } from '../observability/client-address.js';
 import { NestLog } from '../observability/logger.js';
 import { GIVEN_OBSERVABILITY } from '../observability/observability.module.js';
 import type { Observability } from '../observability/observability.module.js';
-import { requireEnhancers } from './required-enhancers.js';
+import { checkDeclarations } from './start-checks.js';
 import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
 
 /** Provides what the process created before the application. */
@@ -33,7 +33,7 @@ class ProcessModule {}
  * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
- * @throws StartupError if it lacks a guard, pipe or filter of the framework
+ * @throws StartupError with a line for each mistake in its classes
  */
 export async function createApp(
   app: Type,
@@ -52,7 +52,7 @@ export async function createApp(
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
-  requireEnhancers(created, app);
+  await checkDeclarations(created, app);
   return setUp(created, config, observability, limits);
 }
 

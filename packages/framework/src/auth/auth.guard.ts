@@ -9,10 +9,10 @@ import { rateLimitFields } from './rate-limited.error.js';
 import { RateLimits } from './rate-limits.js';
 import {
   InsufficientScopeError,
-  CREDENTIALS_FAILURES,
+  CREDENTIALS_ERROR_REASONS,
   CredentialsError,
 } from './credentials.error.js';
-import type { CredentialsFailure } from './credentials.error.js';
+import type { CredentialsErrorReason } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
 import { REQUIRED_SCOPE } from './scopes/require-scope.decorator.js';
 
@@ -26,7 +26,7 @@ import { REQUIRED_SCOPE } from './scopes/require-scope.decorator.js';
  */
 @Injectable()
 export class AuthGuard implements CanActivate {
-  private readonly recordRejection: (reason: CredentialsFailure) => void;
+  private readonly recordRejection: (reason: CredentialsErrorReason) => void;
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -38,7 +38,7 @@ export class AuthGuard implements CanActivate {
       metrics.named('refused_credentials_total'),
       'Requests that were refused because of their credentials, by reason.',
       'reason',
-      CREDENTIALS_FAILURES,
+      CREDENTIALS_ERROR_REASONS,
     );
   }
 
@@ -76,14 +76,14 @@ export class AuthGuard implements CanActivate {
     try {
       requireScope(await this.authenticator.authenticate(request), request.scope!);
     } catch (error) {
-      if (error instanceof CredentialsError) request.credentialsFailure = error.reason;
+      if (error instanceof CredentialsError) request.credentialsErrorReason = error.reason;
       throw error;
     }
   }
 
   private reject(request: Request, error: unknown): never {
     if (error instanceof CredentialsError) {
-      request.credentialsFailure = error.reason;
+      request.credentialsErrorReason = error.reason;
       this.recordRejection(error.reason);
     }
     throw error;

@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
@@ -28,6 +28,8 @@ const NO_DEFAULT_SCOPES =
   'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
   'Set it to the scopes of such tokens, separated by spaces, or to "none"';
 
+/** Global, for the AuthGuard that the application provides, whichever module imports the framework. */
+@Global()
 @Module({
   imports: [DiscoveryModule, SchemaModule.forFeature(ISSUED_TOKENS_SCHEMA)],
   providers: [

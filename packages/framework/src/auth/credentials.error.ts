@@ -4,7 +4,7 @@ import { ServiceException } from '../errors/service.exception.js';
 import type { Scope } from './principal.js';
 
 /** The reasons are a field of the log and a label of the metrics. The client learns less. */
-export const CREDENTIALS_FAILURES = [
+export const CREDENTIALS_ERROR_REASONS = [
   'no-credentials',
   'several-headers',
   'malformed',
@@ -22,11 +22,11 @@ export const CREDENTIALS_FAILURES = [
   'scope',
 ] as const;
 
-export type CredentialsFailure = (typeof CREDENTIALS_FAILURES)[number];
+export type CredentialsErrorReason = (typeof CREDENTIALS_ERROR_REASONS)[number];
 
 export class CredentialsError extends ServiceException {
   constructor(
-    readonly reason: CredentialsFailure,
+    readonly reason: CredentialsErrorReason,
     kind: ErrorKind = ERRORS.tokenNotValid,
     message?: string,
     details?: ServiceException['details'],

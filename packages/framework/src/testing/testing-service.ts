@@ -7,7 +7,8 @@ import { createToken } from '../auth/issued-tokens/token-issuance.js';
 import type { Scope } from '../auth/principal.js';
 import { readConfig, withDatabase } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
-import { identityOf } from '../app/framework.module.js';
+import { withExamples } from '../config/service-variables.js';
+import { serviceModuleOf } from '../app/framework.module.js';
 import { createLogger } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
@@ -32,12 +33,12 @@ export interface TestingService {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<TestingAnswer>;
+  ): Promise<TestingResponse>;
   /** Stops the service and removes its database. */
   stop(): Promise<void>;
 }
 
-export interface TestingAnswer {
+export interface TestingResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed by `JSON.parse` if it is JSON, otherwise text. */
@@ -48,21 +49,23 @@ export interface TestingAnswer {
  * Starts a service on a new, migrated database of the server of `@resource-service/local/global-setup`. Only errors are logged.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
- * @param environment variables of the service, instead of the variables of the process
+ * @param environment variables of the service, instead of the variables of the process. The examples stand in for its own that
+ *   are required
  */
 export async function createTestingService(
   app: Type,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<TestingService> {
-  const identity = identityOf(app);
+  const { identity, variables } = serviceModuleOf(app);
   const token = randomBytes(32).toString('base64url');
-  const config = readConfig(identity, {
+  const given = {
     AUTH_TOKEN: token,
     PORT: '0',
     MANAGEMENT_PORT: '0',
     LOG_LEVEL: 'error',
     ...environment,
-  });
+  };
+  const config = readConfig(identity, withExamples(variables, given), variables);
   const database = await createDatabase();
   const service = await startService(
     app,

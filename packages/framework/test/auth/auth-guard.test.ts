@@ -60,7 +60,7 @@ it.each([
 ])('%s are refused and counted once, and nobody verifies them', async (_, fields, kind, reason) => {
   const { received, activate } = request(...fields);
   await expect(activate()).rejects.toMatchObject({ kind, reason });
-  expect(received).toMatchObject({ credentialsFailure: reason });
+  expect(received).toMatchObject({ credentialsErrorReason: reason });
   expect(verify).not.toHaveBeenCalled();
   expect(await counts()).toEqual({ [reason]: 1 });
 });
@@ -72,9 +72,9 @@ it('a token can be verified again, which counts nothing that is refused then', a
   const again = () => guard.requireValidToken(received);
   await again();
   await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
-  expect(received.credentialsFailure).toBe('scope');
+  expect(received.credentialsErrorReason).toBe('scope');
   await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
-  expect(received.credentialsFailure).toBe('unknown-token');
+  expect(received.credentialsErrorReason).toBe('unknown-token');
   const outage = new ServiceException(ERRORS.databaseUnavailable);
   verify.mockRejectedValue(outage);
   await expect(again()).rejects.toBe(outage);

@@ -4,6 +4,7 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../../config/config.module.js';
 import type { Config } from '../../config/config.js';
+import { requireNone } from '../../errors/startup.error.js';
 import { LOGGER } from '../../observability/logger.js';
 import { IS_PUBLIC } from '../public.decorator.js';
 import { PRINCIPAL_NEEDED_BY } from '../require-principal.js';
@@ -29,8 +30,24 @@ export class ScopeCheck implements OnModuleInit {
     private readonly reflector: Reflector,
   ) {}
 
-  /** @throws TypeError with a line for each mistake */
+  /** A line for each mistake. */
+  get mistakes(): readonly string[] {
+    return this.examine().mistakes;
+  }
+
+  /** @throws StartupError for mistakes */
   onModuleInit(): void {
+    const { mistakes, required } = this.examine();
+    requireNone(mistakes);
+    const { defaultScopes = [] } = this.config.auth.jwt ?? {};
+    const unknown = defaultScopes.filter((scope) => !required.has(scope));
+    if (unknown.length === 0) return;
+    this.logger.warn(
+      `AUTH_JWT_DEFAULT_SCOPES has scopes that no route requires: ${unknown.join(' ')}`,
+    );
+  }
+
+  private examine() {
     const mistakes: string[] = [];
     const required = new Set<string>();
     for (const { metatype } of this.discovery.getControllers()) {
@@ -43,13 +60,7 @@ export class ScopeCheck implements OnModuleInit {
         mistakes.push(...this.mistakesOf(handler, scope).map((each) => `${type}.${name} ${each}`));
       }
     }
-    if (mistakes.length > 0) throw new TypeError(mistakes.join('\n'));
-    const { defaultScopes = [] } = this.config.auth.jwt ?? {};
-    const unknown = defaultScopes.filter((scope) => !required.has(scope));
-    if (unknown.length === 0) return;
-    this.logger.warn(
-      `AUTH_JWT_DEFAULT_SCOPES has scopes that no route requires: ${unknown.join(' ')}`,
-    );
+    return { mistakes, required };
   }
 
   private mistakesOf(handler: () => unknown, scope: string | undefined): readonly string[] {

@@ -29,7 +29,7 @@ const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as {
  */
 export function expressClasses(
   app: Express,
-  { refusedBody }: HttpLimits,
+  { rejectedBody }: HttpLimits,
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   /* Fields that are added later do not fit into the object, so that V8 would keep them in another one. */
   class ExpressRequest extends IncomingMessage {
@@ -37,7 +37,7 @@ export function expressClasses(
     principal: Request['principal'] = undefined;
     guard: Request['guard'] = undefined;
     scope: Request['scope'] = undefined;
-    credentialsFailure: Request['credentialsFailure'] = undefined;
+    credentialsErrorReason: Request['credentialsErrorReason'] = undefined;
     bodyChunks: Request['bodyChunks'] = undefined;
     bodyIsRead = false;
     span: Request['span'] = undefined;
@@ -61,7 +61,7 @@ export function expressClasses(
 
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
-      closeAfterUnreadBody(request, this, refusedBody);
+      closeAfterUnreadBody(request, this, rejectedBody);
       const [fields] = others;
       // Node.js would check each constant field in each response.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {

@@ -1,7 +1,7 @@
-import type { Principal, Scope } from '../../auth/principal.js';
 import type { Writable } from 'node:stream';
 import type { AuthGuard } from '../../auth/auth.guard.js';
-import type { CredentialsFailure } from '../../auth/credentials.error.js';
+import type { CredentialsErrorReason } from '../../auth/credentials.error.js';
+import type { Principal, Scope } from '../../auth/principal.js';
 
 declare global {
   namespace Express {
@@ -18,7 +18,7 @@ declare global {
       /** What the route requires. Set together with the principal. */
       scope?: Scope | undefined;
       /** Why the guard rejected the request, or why its token became invalid. */
-      credentialsFailure?: CredentialsFailure | undefined;
+      credentialsErrorReason?: CredentialsErrorReason | undefined;
       /** Reading the body throws the error with which this is destroyed. Set while the body is read. */
       bodyChunks?: Writable | undefined;
       /** The whole body was read at once, so that Node has not noticed its end yet. */
