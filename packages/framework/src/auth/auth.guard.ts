@@ -10,11 +10,12 @@ import { RateLimits } from './rate-limits.js';
 import {
   InsufficientScopeError,
   CREDENTIALS_ERROR_REASONS,
-  CredentialsError,
+  credentialsErrorReasonOf,
 } from './credentials.error.js';
 import type { CredentialsErrorReason } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
-import { REQUIRED_SCOPE } from './scopes/require-scope.decorator.js';
+import { hasScope } from './scopes/has-scope.js';
+import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
 
 /**
  * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it
@@ -44,52 +45,55 @@ export class AuthGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true | Promise<true> {
     const handler = context.getHandler();
-    const scope = this.reflector.get(REQUIRED_SCOPE, handler);
+    const scopes = this.reflector.get(REQUIRED_SCOPES, handler);
     // In this order: a search that finds nothing takes longest.
-    if (scope === undefined && this.reflector.get(IS_PUBLIC, handler)) return true;
+    if (scopes === undefined && this.reflector.get(IS_PUBLIC, handler)) return true;
     const request = context.switchToHttp().getRequest<Request>();
     try {
       const principal = this.authenticator.authenticate(request);
       return principal instanceof Promise
         ? principal
-            .then((verified) => this.admit(request, verified, scope))
+            .then((verified) => this.admit(request, verified, scopes))
             .catch((error: unknown) => this.reject(request, error))
-        : this.admit(request, principal, scope);
+        : this.admit(request, principal, scopes);
     } catch (error) {
       return this.reject(request, error);
     }
   }
 
-  private admit(request: Request, principal: Principal, scope: Scope): true {
+  private admit(request: Request, principal: Principal, scopes: readonly Scope[]): true {
     request.principal = principal;
     request.guard = this;
-    request.scope = scope;
+    request.scopes = scopes;
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
-    requireScope(principal, scope);
+    requireScope(principal, scopes);
     return true;
   }
 
   /** Verifies the token of a long request once more, without counting it again. */
   async requireValidToken(request: Request): Promise<void> {
     try {
-      requireScope(await this.authenticator.authenticate(request), request.scope!);
+      requireScope(await this.authenticator.authenticate(request), request.scopes!);
     } catch (error) {
-      if (error instanceof CredentialsError) request.credentialsErrorReason = error.reason;
+      const reason = credentialsErrorReasonOf(error);
+      if (reason !== undefined) request.credentialsErrorReason = reason;
       throw error;
     }
   }
 
   private reject(request: Request, error: unknown): never {
-    if (error instanceof CredentialsError) {
-      request.credentialsErrorReason = error.reason;
-      this.recordRejection(error.reason);
+    const reason = credentialsErrorReasonOf(error);
+    if (reason !== undefined) {
+      request.credentialsErrorReason = reason;
+      this.recordRejection(reason);
     }
     throw error;
   }
 }
 
-function requireScope({ scopes }: Principal, scope: Scope): void {
-  if (scopes !== 'all' && !scopes.has(scope)) throw new InsufficientScopeError(scope);
+function requireScope(principal: Principal, scopes: readonly Scope[]): void {
+  for (const scope of scopes) if (hasScope(principal, scope)) return;
+  throw new InsufficientScopeError(scopes);
 }

@@ -36,7 +36,7 @@ export function expressClasses(
     id = '';
     principal: Request['principal'] = undefined;
     guard: Request['guard'] = undefined;
-    scope: Request['scope'] = undefined;
+    scopes: Request['scopes'] = undefined;
     credentialsErrorReason: Request['credentialsErrorReason'] = undefined;
     bodyChunks: Request['bodyChunks'] = undefined;
     bodyIsRead = false;

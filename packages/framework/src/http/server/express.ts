@@ -15,8 +15,8 @@ declare global {
       principal?: Principal | undefined;
       /** Verifies the token again. Set together with the principal. */
       guard?: Pick<AuthGuard, 'requireValidToken'> | undefined;
-      /** What the route requires. Set together with the principal. */
-      scope?: Scope | undefined;
+      /** The route requires one of them. Set together with the principal. */
+      scopes?: readonly Scope[] | undefined;
       /** Why the guard rejected the request, or why its token became invalid. */
       credentialsErrorReason?: CredentialsErrorReason | undefined;
       /** Reading the body throws the error with which this is destroyed. Set while the body is read. */
