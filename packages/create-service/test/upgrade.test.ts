@@ -57,6 +57,13 @@ async function packNext(): Promise<void> {
   }
 }
 
+/** What the changelog asks of a service without it: the types of tests name it. */
+async function installTesting(root: string): Promise<void> {
+  if ((await readFile(join(root, 'package.json'), 'utf8')).includes('"@nestjs/testing"')) return;
+  const words = ['install', '--save-dev', '--no-audit', '--no-fund', '@nestjs/testing'];
+  await execute('npm', words, root);
+}
+
 /** What the changelog asks of a service that does not list the guard, the pipe and the filter. */
 async function listEnhancers(root: string): Promise<void> {
   const file = join(root, 'src/app.module.ts');
@@ -148,6 +155,7 @@ it('runs, has its rows and its record of changes, and passes its tests', async (
   expect(ofThisProject).toContain(`framework@${NEXT}`);
   expect(ofThisProject?.filter((name) => !name.endsWith(`@${NEXT}`))).toEqual([]);
 
+  await installTesting(root);
   await listEnhancers(root);
   await importChanges(root);
   const after = await startService(root);
