@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { linkPackages } from '../../../test/support/installed-packages.js';
 import { execute } from './execute.js';
 import { pack } from './packed.js';
 import { startService } from './running-service.js';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const clone = join(folder, 'clone');
   await execute('git', ['clone', '--quiet', '--no-checkout', '.', clone], '.');
   await execute('git', ['checkout', '--quiet', 'HEAD~1'], clone);
-  await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+  await install(clone);
   previous = join(folder, 'previous');
   await pack(clone, previous);
   next = join(folder, 'next');
@@ -28,6 +29,15 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Installs what the clone is built with: what is here, unless it needs other packages. */
+async function install(clone: string): Promise<void> {
+  const [needed, present] = await Promise.all(
+    [clone, '.'].map((place) => readFile(join(place, 'package-lock.json'), 'utf8')),
+  );
+  if (needed === present) await linkPackages(clone);
+  else await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+}
 
 /** Packs today's packages under the higher version. */
 async function packNext(): Promise<void> {
