@@ -36,7 +36,7 @@ import { GARDEN_EXAMPLES } from './gardens.examples.js';
 import { GardensService } from './gardens.service.js';
 // #region plants
 import { ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
-import { ApiErrors, ERRORS, INT64_SCHEMA, int64ParameterRule } from '@resource-service/framework';
+import { ApiErrors, ERRORS, INT64_SCHEMA, int64Constraint } from '@resource-service/framework';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 // #endregion
 
@@ -112,7 +112,7 @@ export class GardensController {
   })
   @ApiOkResponse({ type: StoredPlantDto, description: 'The plant that grows there.' })
   @ApiErrors(
-    [ERRORS.parameterNotValid, int64ParameterRule('id')],
+    [ERRORS.parameterNotValid, int64Constraint('id')],
     GARDEN_ERRORS.gardenNotFound,
     GARDEN_ERRORS.gardenHasNoPlant,
   )

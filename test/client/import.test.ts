@@ -176,7 +176,7 @@ describe('an import', () => {
     expect(failure).toMatchObject({
       status: 503,
       code: 50300,
-      message: 'the database is unavailable',
+      reason: 'the database is unavailable',
     });
   });
 

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
-import { PlantStore, PlantStoreError } from '../../dist-client/dist/plant-store.js';
+import {
+  ConnectionError,
+  PlantStore,
+  PlantStoreError,
+} from '../../dist-client/dist/plant-store.js';
 import type { PlantStoreOptions } from '../../dist-client/dist/plant-store.js';
 import { FrontServer } from './front-server.js';
 import { rowsOf } from './plants.js';
@@ -233,10 +237,13 @@ describe('a failure', () => {
       name: 'PlantStoreError',
       status: 400,
       code: 40009,
-      message: 'id 7 belongs to a plant with other content',
+      reason: 'id 7 belongs to a plant with other content',
       retryAfter: undefined,
     });
     expect(failure.requestId).toMatch(/./);
+    expect(failure.message).toBe(
+      `id 7 belongs to a plant with other content (status 400, error 40009, request ${failure.requestId})`,
+    );
   });
 
   it('is an AbortError when the request is aborted', async () => {
@@ -267,14 +274,71 @@ describe('a failure', () => {
       });
       const failure = await failureOf(proxy.store({ retries: 0 }).list());
       expect(failure).toMatchObject({ status: 503, code: undefined, retryAfter });
-      expect(failure.message).toBe('the answer has the status 503 Service Unavailable');
+      expect(failure.message).toBe('the response has the status 503 Service Unavailable');
     });
 
-    it('is the error of fetch when the connection breaks', async () => {
+    it('is a ConnectionError with the error of fetch when the connection breaks', async () => {
       await using proxy = await FrontServer.start((_request, response) => response.destroy());
-      await expect(proxy.store({ retries: 0 }).list()).rejects.toThrow(
-        new TypeError('fetch failed'),
-      );
+      const error: unknown = await proxy
+        .store({ retries: 1 })
+        .list({ limit: 7 })
+        .catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(ConnectionError);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error).toMatchObject({
+        name: 'ConnectionError',
+        message: `the connection to ${proxy.url}/plants?limit=7 failed: other side closed`,
+        url: `${proxy.url}/plants?limit=7`,
+        cause: new TypeError('fetch failed'),
+      });
     });
+
+    it('is a ConnectionError when an export breaks off', async () => {
+      await using proxy = await FrontServer.start((_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+        response.write('{"id":1,"name":"Aloe"}\n', () => setTimeout(() => response.destroy(), 50));
+      });
+      const reading = proxy.store().export();
+      expect((await reading.next()).value).toEqual({ id: 1n, name: 'Aloe' });
+      await expect(reading.next()).rejects.toMatchObject({
+        name: 'ConnectionError',
+        url: `${proxy.url}/plants/export`,
+      });
+    });
+  });
+});
+
+describe('a wrong address', () => {
+  const question = (url: string) => new RegExp(`: is ${url} the address of the service\\?`);
+
+  it.each([
+    ['of a path that the service does not have', (url: string) => `${url}/v7`],
+    ['that nothing has', () => 'http://localhost:1'],
+  ])('%s is in the message', async (_what, addressOf) => {
+    const url = addressOf(service.url);
+    const failing = new PlantStore({ url, token: TOKEN, retries: 0 }).list();
+    await expect(failing).rejects.toThrow(url);
+  });
+
+  it('that leads to the wrong path of the service, or to another one, is questioned', async () => {
+    const url = `${service.url}/v7`;
+    const stray = new PlantStore({ url, token: TOKEN });
+    expect((await failureOf(stray.list())).message).toMatch(question(url));
+    for (const status of [200, 404]) {
+      await using site = await FrontServer.start((_request, response) => {
+        response.writeHead(status, { 'Content-Type': 'text/html' }).end('<html></html>');
+      });
+      for (const request of [() => site.store().get(7n), () => site.store().export().next()]) {
+        const failure = await failureOf(request());
+        expect(failure.message).toMatch(question(site.url));
+        expect(failure).toMatchObject({ status, code: undefined });
+      }
+    }
+  });
+
+  it('is not given at all', () => {
+    const Untyped = PlantStore as unknown as new (options?: unknown) => PlantStore;
+    expect(() => new Untyped()).toThrow(/^the client needs options: \{ url, token \}, such as/);
+    expect(() => new Untyped({})).toThrow(/^url must be a URL/);
   });
 });

@@ -39,7 +39,10 @@ function resource(name: string, noun: string, key: object, filters: Record<strin
       delete: { responses: { 204: { description: 'Gone.' } } },
     },
     [`/${name}/export`]: {
-      get: { parameters: queryOf({ ...filters, after: key }), responses: { 200: list } },
+      get: {
+        parameters: queryOf({ ...filters, after: key }),
+        responses: { 200: { content: { 'application/x-ndjson': { schema: TEXT } } } },
+      },
     },
   };
 }

@@ -19,6 +19,8 @@ const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const INT64 = { type: 'integer', format: 'int64' };
 const TEXT = { type: 'string' };
 
+const LINES = { content: { 'application/x-ndjson': { schema: TEXT } } };
+
 /** The usual operations of a resource. */
 function resource(name: string, noun: string, id: object) {
   const one = json(reference(noun));
@@ -34,7 +36,7 @@ function resource(name: string, noun: string, id: object) {
       put: { requestBody: one, responses: { 200: one } },
       patch: { requestBody: one, responses: { 200: one } },
     },
-    [`/${name}/export`]: { get: { responses: { 200: { description: 'All.' } } } },
+    [`/${name}/export`]: { get: { responses: { 200: LINES } } },
   };
 }
 
@@ -57,7 +59,18 @@ const DOCUMENT = {
       },
     },
     '/tools/changes/latest': { get: { responses: { 200: json({ type: 'object' }) } } },
-    '/reports': { get: { responses: { 200: json({ type: 'object' }) } } },
+    '/reports/{year}': {
+      parameters: [{ name: 'year', in: 'path', required: true, schema: TEXT }],
+      put: {
+        operationId: 'write-report',
+        parameters: [
+          { name: 'tag', in: 'query', schema: { type: 'array', items: TEXT } },
+          { name: 'ids', in: 'query', explode: false, schema: { type: 'array', items: INT64 } },
+        ],
+        requestBody: { content: { 'text/csv': { schema: TEXT } } },
+        responses: { 200: json({ type: 'object', properties: { size: INT64 } }) },
+      },
+    },
   },
   components: {
     schemas: {
@@ -78,7 +91,7 @@ const DOCUMENT = {
       },
     },
   },
-} as OpenApiDocument;
+} as unknown as OpenApiDocument;
 
 const ERRORS = [
   { code: 'no-such-path', number: 40400, message: 'there is no such path' },
@@ -92,6 +105,7 @@ interface Client {
   };
   readonly toolBoxes: { get(id: string): Promise<unknown> };
   readonly toolsChanges: { all(): AsyncIterable<unknown> };
+  readonly operations: Readonly<Record<string, (input: object) => Promise<unknown>>>;
 }
 
 interface Exports {
@@ -125,7 +139,8 @@ describe('the client of a service without a resource of its own class', () => {
       retries: 0,
       fetch: async (request: Request) => {
         const body = await request.text();
-        requests.push(`${request.method} ${new URL(request.url).pathname} ${body}`.trim());
+        const { pathname, search } = new URL(request.url);
+        requests.push(`${request.method} ${pathname}${search} ${body}`.trim());
         const [status, text] = answers[requests.length - 1]!;
         return new Response(text, { status });
       },
@@ -145,7 +160,9 @@ describe('the client of a service without a resource of its own class', () => {
       },
     });
     const readme = await readFile(join(folder, 'dist-client/README.md'), 'utf8');
-    expect(readme).toContain('- `service.toolBoxes`: a `Resource`\n');
+    expect(readme).toContain(
+      '- `service.toolBoxes`: a `Resource` with `create`, `get`, `list`, `all`, `replace`, `patch`, `export`\n',
+    );
     expect(readme).toContain(`['/node_modules/(?!.*@tool-library/client/)']`);
   });
 
@@ -187,6 +204,13 @@ describe('the client of a service without a resource of its own class', () => {
     });
   });
 
+  it('has a method for each operation of no resource', async () => {
+    const { requests, client } = clientOf([200, '{"size":9007199254740993}']);
+    const input = { year: '20/6', tag: ['a', 'b'], ids: [1n, 2n], body: 'a;b' };
+    expect(await client.operations['write-report']!(input)).toEqual({ size: 9007199254740993n });
+    expect(requests).toEqual(['PUT /api/reports/20%2F6?tag=a&tag=b&ids=1,2 a;b']);
+  });
+
   it('has the errors of the service', async () => {
     const { client } = clientOf([404, '{"error":40400,"message":"there is no such path"}']);
     const error: unknown = await client.tools.get(7n).catch((reason: unknown) => reason);
@@ -201,4 +225,13 @@ it('a client is not written for a resource that the document does not have', asy
   await expect(
     writeClient({ ...source, identity: { ...IDENTITY, client } }, 'nowhere'),
   ).rejects.toThrow('the OpenAPI document has no resource saws');
+});
+
+it('a client is not written if an operation has no name', async () => {
+  const paths = { ...DOCUMENT.paths, '/reports': { get: { responses: {} } } };
+  const source = { identity: IDENTITY, errors: ERRORS, license: 'MIT' };
+  const document = { ...DOCUMENT, paths };
+  await expect(writeClient({ ...source, document }, 'nowhere')).rejects.toThrow(
+    'the OpenAPI document has no operationId for GET /reports',
+  );
 });

@@ -32,7 +32,7 @@ export interface Reason {
   readonly message: string;
 }
 
-export function reasonOf({ code: error, message, status, statusText }: ServiceError): Reason {
+export function reasonOf({ code: error, reason: message, status, statusText }: ServiceError): Reason {
   // A proxy has no number.
   return error === undefined
     ? { message: `the answer was ${status} ${statusText}` }

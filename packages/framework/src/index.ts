@@ -6,6 +6,8 @@ import './http/server/express.js';
 
 export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
+export { hasScope } from './auth/scopes/has-scope.js';
+export type { TokenVerifier } from './auth/token-verifier.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/scopes/require-scope.decorator.js';
 export { bootstrap } from './app/bootstrap.js';
@@ -16,6 +18,8 @@ export type { Config } from './config/config.js';
 export { EnabledWhen } from './config/enabled-when.decorator.js';
 export { buildOf } from './config/identity.js';
 export type { Build, Identity } from './config/identity.js';
+export { InjectVariables, Variables } from './config/inject-variables.decorator.js';
+export { variable } from './config/service-variables.js';
 export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen/online-index.js';
 export { Statements } from './database/statements.js';
 export { Transactions } from './database/transactions.js';
@@ -58,15 +62,17 @@ export type {
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
 export type { Filled, Lasting } from './resources/properties/filled.js';
-export { RequestActor, RequestOrigin } from './resources/recording/actor.js';
-export type { Actor, Origin } from './resources/recording/actor.js';
+export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
+export type { Origin } from './resources/recording/actor.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,
   Int64Field,
   Int64Parameter,
   Int64Pipe,
-  int64ParameterRule,
+  int64Constraint,
+  /** @deprecated Use `int64Constraint`. */
+  int64Constraint as int64ParameterRule,
   IsInt64,
   MAX_INT64,
 } from './resources/properties/int64.js';

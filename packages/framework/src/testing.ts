@@ -8,4 +8,6 @@ export { Metrics } from './observability/metrics.js';
 export { NO_TRACER } from './observability/tracer.js';
 export { startService } from './app/service.js';
 export { createTestingService } from './testing/testing-service.js';
-export type { TestingAnswer, TestingService } from './testing/testing-service.js';
+export type { TestingOptions, TestingResponse, TestingService } from './testing/testing-service.js';
+/** @deprecated Use `TestingResponse`. */
+export type { TestingResponse as TestingAnswer } from './testing/testing-service.js';

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ERRORS, int64ParameterRule, ServiceException } from '@resource-service/framework';
+import { ERRORS, int64Constraint, ServiceException } from '@resource-service/framework';
 import { parseInt64 } from '@resource-service/framework/extension';
 
 /** A position has the bits of an incarnation, and so many that count (docs/decisions/order-of-changes.md). */
@@ -28,7 +28,7 @@ export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
   if (text === undefined || text === '') return undefined;
   const position = parseInt64(String(text));
   if (position === undefined) {
-    throw new ServiceException(ERRORS.parameterNotValid, int64ParameterRule('Last-Event-ID'));
+    throw new ServiceException(ERRORS.parameterNotValid, int64Constraint('Last-Event-ID'));
   }
   return position;
 }

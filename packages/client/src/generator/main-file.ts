@@ -1,21 +1,33 @@
 import { mainResource } from './main-resource.js';
-import type { Plan } from './names.js';
+import type { Plan, Property } from './names.js';
 
 export function mainFile(plan: Plan): string {
-  const { identity, className, main, properties, schemas } = plan;
+  const { identity, className, main, properties, others, schemas } = plan;
   const own = main && mainResource(plan, main);
-  const fields = properties.map(
-    ({ property, type, name }) => `  readonly ${property}: ${type}<${type}Of<paths, '${name}'>>;\n`,
-  );
+  const classOf = ({ type, name }: Property) => `${type}<${type}Of<paths, '${name}'>>`;
+  const fields = properties.map((each) => {
+    const { property, methods } = each;
+    const type = methods ? `Pick<${classOf(each)}, ${unionOf(methods)}>` : classOf(each);
+    return `  readonly ${property}: ${type};\n`;
+  });
   const assignments = properties.map(
-    ({ property, type, name }) =>
-      `    this.${property} = new ${type}('${name}', INT64_MEMBERS['${name}'], options);\n`,
+    (each) =>
+      `    this.${each.property} = new ${classOf(each)}('${each.name}', INT64_MEMBERS['${each.name}'], options);\n`,
   );
+  if (others.length > 0) {
+    const ids = unionOf(others.map(({ operation }) => operation.operationId ?? ''));
+    fields.push(`  /** All other operations, by their ids in the OpenAPI document. */
+  readonly operations: Operations<Pick<operations, ${ids}>>;\n`);
+    assignments.push('    this.operations = operationsOf(options);\n');
+  }
   return `import type { ClientOptions } from './connection.js';
+import { ConnectionError } from './connection-error.js';
 import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
 import { Feed } from './feed.js';
 import { INT64_MEMBERS } from './openapi.js';
-import type { components, paths } from './openapi.js';
+import type { components, operations, paths } from './openapi.js';
+import { operationsOf } from './operations.js';
+import type { Operations } from './operations.js';
 import type { RequestOptions, ResourcePage, Total } from './pages.js';
 import { IncompleteExportError, Resource } from './resource.js';
 import type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
@@ -30,14 +42,16 @@ export type { ImportSummary, RefusedRecord, ResourceImport } from './resource-im
 export type { RequestOptions, ResourcePage, Total } from './pages.js';
 export type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
 export type { FeedOf, ResourceOf } from './resource-types.js';
-export type { paths } from './openapi.js';
-export { ERRORS, Feed, IncompleteExportError, INT64_MEMBERS, ServiceError, Resource, toJson };
+export type { Operations } from './operations.js';
+export type { operations, paths } from './openapi.js';
+export { ConnectionError, ERRORS, Feed, IncompleteExportError, INT64_MEMBERS, ServiceError };
+export { Resource, toJson };
 ${own ? '' : 'export { parseJson };\n'}
 ${schemas.map((name) => `export type ${name} = components['schemas']['${name}'];\n`).join('')}
 ${own?.types ?? ''}
 /**
- * ${identity.title}. Each failure that the service answers with is a {@link ServiceError}; if there is no answer, the
- * error is from \`fetch\`. Requests that fail temporarily are repeated first.
+ * ${identity.title}. Each error response of the service is a {@link ServiceError}; without a response, the error is a
+ * {@link ConnectionError}, or a \`TimeoutError\`. Requests that fail temporarily are repeated first.
  */
 export class ${className} {
 ${fields.join('')}
@@ -46,4 +60,8 @@ ${fields.join('')}
 ${assignments.join('')}  }
 ${own?.methods ?? ''}}
 ${own?.functions ?? ''}`;
+}
+
+function unionOf(names: readonly string[]): string {
+  return names.map((name) => `'${name}'`).join(' | ');
 }

@@ -1,5 +1,5 @@
-import { feedsOf, idempotentCreatesOf, resourcesOf } from './document.js';
-import type { Feed, OpenApiDocument, Resource } from './document.js';
+import { feedsOf, idempotentCreatesOf, otherOperationsOf, resourcesOf } from './document.js';
+import type { DocumentedOperation, Feed, OpenApiDocument, Resource } from './document.js';
 
 export interface ClientIdentity {
   /** Of the service, in kebab case, such as `tool-library`. */
@@ -23,14 +23,20 @@ export interface Plan {
   readonly main: Resource | undefined;
   readonly mainFeed: Feed | undefined;
   /** What the class consists of. Those for its own methods are private. */
-  readonly properties: readonly {
-    readonly property: string;
-    readonly type: 'Resource' | 'Feed';
-    readonly name: string;
-  }[];
+  readonly properties: readonly Property[];
+  /** The operations that neither resources nor feeds have. */
+  readonly others: readonly DocumentedOperation[];
   /** Of the resources and feeds, by name. */
   readonly schemas: readonly string[];
   readonly idempotentCreates: readonly string[];
+}
+
+export interface Property {
+  readonly property: string;
+  readonly type: 'Resource' | 'Feed';
+  readonly name: string;
+  /** If it does not have all methods of a resource. */
+  readonly methods: readonly string[] | undefined;
 }
 
 export function planOf(identity: ClientIdentity, document: OpenApiDocument): Plan {
@@ -41,14 +47,28 @@ export function planOf(identity: ClientIdentity, document: OpenApiDocument): Pla
   if (resource !== undefined && main === undefined) {
     throw new Error(`the OpenAPI document has no resource ${resource.name}`);
   }
+  if (main !== undefined && limitedMethodsOf(main) !== undefined) {
+    throw new Error(
+      `${main.name} lacks operations, so it cannot be client.resource: its methods are ${limitedMethodsOf(main)?.join(', ')}`,
+    );
+  }
   const mainFeed = main && feeds[0];
   const propertyOf = (type: 'Resource' | 'Feed') => (each: Resource | Feed) => ({
     property: `${each === main || each === mainFeed ? '#' : ''}${camelCase(each.name)}`,
     type,
     name: each.name,
+    methods: 'operations' in each ? limitedMethodsOf(each) : undefined,
   });
+  const others = otherOperationsOf(document);
+  const nameless = others.filter(({ operation }) => operation.operationId === undefined);
+  if (nameless.length > 0) {
+    const names = nameless.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    throw new Error(`the OpenAPI document has no operationId for ${names.join(', ')}`);
+  }
   const schemas = [
-    ...resources.flatMap((each) => Object.values(each.schemas)),
+    ...resources.flatMap((each) =>
+      Object.values(each.schemas).filter((name) => name !== undefined),
+    ),
     ...feeds.map(({ schema }) => schema),
   ];
   return {
@@ -58,9 +78,17 @@ export function planOf(identity: ClientIdentity, document: OpenApiDocument): Pla
     main,
     mainFeed,
     properties: [...resources.map(propertyOf('Resource')), ...feeds.map(propertyOf('Feed'))],
+    others,
     schemas: [...new Set(schemas)],
     idempotentCreates: idempotentCreatesOf(document),
   };
+}
+
+function limitedMethodsOf({ operations }: Resource): readonly string[] | undefined {
+  const all = Object.entries(operations);
+  const found = all.filter(([, operation]) => operation !== undefined).map(([name]) => name);
+  if (found.length === all.length) return undefined;
+  return found.flatMap((name) => (name === 'list' ? ['list', 'all'] : name));
 }
 
 /** Such as `toolBoxes` for `tool-boxes`. */

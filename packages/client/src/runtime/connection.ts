@@ -1,11 +1,11 @@
+import { ConnectionError } from './connection-error.js';
 import { toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
 import { chunksOf, Lines } from './lines.js';
 import type { Wait } from './lines.js';
 import { backoff, isRejection, isTemporary, repeat, secondsAfter } from './repeat.js';
-import type { Id } from './resource-types.js';
 import { ServiceError } from './service-error.js';
-import { ERRORS } from './generated.js';
+import { ERRORS, OPERATIONS } from './generated.js';
 import { LONGEST_WAIT, within } from './waits.js';
 
 export interface ClientOptions {
@@ -24,24 +24,29 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
+/** A body in a format of its own, which can be sent again. */
+export type Content = string | Uint8Array<ArrayBuffer> | Blob | FormData;
+
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As in the document, such as `/tools/{id}`. */
   readonly path: string;
-  readonly id?: Id;
+  /** Those in the path, such as `id`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
   /** Parameters, or a query that the service made. */
   readonly query?: object | string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: object;
-  /** A body in a format of its own. */
-  readonly content?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly content?: Content;
   readonly signal: AbortSignal | null;
   /** Whether the timeout ends with the beginning of the response. */
   readonly isStream?: boolean;
   /** How often the request is repeated at most, if not as often as the options say. */
   readonly retries?: number;
-  /** Whether a repetition fails if the first request was carried out. */
-  readonly isConditional?: boolean;
+  /** Whether it may be sent again although it may have been carried out. By default it may. */
+  readonly isRepeatable?: boolean;
+  /** Whether HTML may be from the service. */
+  readonly acceptsPages?: boolean;
   /** Whether a missing resource means that an earlier attempt has removed it. */
   readonly isRemoval?: boolean;
 }
@@ -55,6 +60,12 @@ export class Connection {
 
   /** @throws TypeError if an option is wrong */
   constructor(options: ClientOptions) {
+    // JavaScript may pass `undefined`.
+    if (typeof options !== 'object') {
+      throw new TypeError(
+        "the client needs options: { url, token }, such as { url: 'http://localhost:3000', token: 'the token' }",
+      );
+    }
     const { url, token, retries = 4, timeout = 60_000 } = options;
     if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) {
       throw new TypeError(
@@ -80,11 +91,13 @@ export class Connection {
   /**
    * Sends a request and reads its response, and repeats both if one of them fails temporarily.
    *
-   * @throws ServiceError if the response is an error
+   * @throws ServiceError if the response is an error, or not from the service
+   * @throws ConnectionError if there is no whole response
    * @throws TypeError if a value cannot be sent exactly
    */
   async send<T>(call: Call, read: (response: Response) => T | Promise<T>): Promise<T> {
-    const { retries = this.#retries, isConditional, isRemoval, isStream, signal } = call;
+    const { retries = this.#retries, isRepeatable = true, isRemoval, isStream, signal } = call;
+    const { acceptsPages = false } = call;
     // Each attempt sends what has been checked once.
     const { url, ...init } = this.#requestOf(call);
     // A `TypeError` before that is not from the network.
@@ -98,15 +111,16 @@ export class Connection {
       request.headers.set('Authorization', bearer(token));
       isSent = true;
       const response = await this.#fetch(request);
-      if (response.ok) return response;
-      const error = new ServiceError(response, jsonOf(await response.text()));
+      if (response.ok && (acceptsPages || !isPage(response))) return response;
+      const error = new ServiceError(response, jsonOf(await response.text()), this.#baseUrl);
       if (isRemoval && mayBeDone && isMissing(error)) return response;
       throw error;
     };
     const delayAfter = (error: unknown, failures: number): number => {
-      if (failures >= retries || !isTemporary(error, isSent)) throw error;
+      const thrown = isSent && !signal?.aborted ? connectionErrorOf(error, url) : error;
+      if (failures >= retries || !isTemporary(error, isSent)) throw thrown;
       mayBeDone ||= !isRejection(error);
-      if (mayBeDone && isConditional) throw error;
+      if (mayBeDone && !isRepeatable) throw thrown;
       return secondsAfter(error) * 1_000 + backoff(failures);
     };
     return repeat(
@@ -121,42 +135,70 @@ export class Connection {
 
   /** The lines of a response, as many at a time as arrive at once. What follows the last line end is left out. */
   async *lines(
-    { body }: Response,
+    { body, url }: Response,
     signal: AbortSignal | null,
   ): AsyncGenerator<readonly string[], void> {
     // `fetch` has none for a response without content.
     if (!body) return;
     const lines = new Lines();
     const wait: Wait = (read) => within(this.#timeout, signal, read);
-    for await (const chunk of chunksOf(body, signal, wait)) yield lines.endedBy(chunk);
+    try {
+      for await (const chunk of chunksOf(body, signal, wait)) yield lines.endedBy(chunk);
+    } catch (error) {
+      throw signal?.aborted ? error : connectionErrorOf(error, url || this.#baseUrl);
+    }
   }
 
-  #requestOf({ method, path, id, query, headers, body, content }: Call) {
+  #requestOf({ method, path, parameters = {}, query, headers, body, content }: Call) {
+    const operation = `${method} ${path}`;
     const isGiven = typeof query !== 'string';
-    checkExact(`${method} ${path}`, {
-      ...(id !== undefined && { path: { id } }),
-      ...(isGiven && query && { query }),
-      body,
-    });
-    const search = isGiven ? queryOf(query) : query;
-    const one = path.replace('{id}', encodeURIComponent(String(id)));
+    checkExact(operation, { path: parameters, ...(isGiven && query && { query }), body });
+    const search = isGiven ? queryOf(operation, query) : query;
+    const filled = path.replaceAll(/\{([^}]+)\}/g, (_, name: string) =>
+      segmentOf(name, parameters[name]),
+    );
+    const isJson = body !== undefined;
+    const fields = { ...(isJson && { 'Content-Type': 'application/json' }), ...headers };
     return {
-      url: `${this.#baseUrl}${one}${search && `?${search}`}`,
+      url: `${this.#baseUrl}${filled}${search && `?${search}`}`,
       method,
-      headers: { ...(body && { 'Content-Type': 'application/json' }), ...headers },
-      body: body === undefined ? (content ?? null) : toJson(body),
+      headers: present(fields).map(([name, value]): [string, string] => [name, String(value)]),
+      body: isJson ? toJson(body) : (content ?? null),
     };
   }
 }
 
-function queryOf(parameters: object = {}): string {
-  return Object.entries(parameters)
-    .filter(([, value]) => value !== undefined && value !== null)
-    .map(([name, value]) => {
+function queryOf(operation: string, given: object = {}): string {
+  const { query = {} } = OPERATIONS[operation] ?? {};
+  return present(given)
+    .flatMap(([name, value]) => {
       const values = [value].flat().map((each) => encodeURIComponent(String(each)));
-      return `${encodeURIComponent(name)}=${values.join()}`;
+      const parts = query[name]?.isJoined ? [values.join()] : values;
+      return parts.map((part) => `${encodeURIComponent(name)}=${part}`);
     })
     .join('&');
+}
+
+function present(given: object): readonly (readonly [name: string, value: unknown])[] {
+  return Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
+}
+
+/** Without a value, or with dots, the path would be the one of another operation. */
+function segmentOf(name: string, value: unknown): string {
+  const text = value === undefined || value === null ? '' : `${value as string | bigint}`;
+  if (!/^\.{0,2}$/.test(text)) return encodeURIComponent(text);
+  throw new TypeError(`${name} is needed in the path, but is '${text}'`);
+}
+
+/** What `fetch` throws of the network is a `TypeError`. */
+function connectionErrorOf(error: unknown, url: string): unknown {
+  const isOfFetch = error instanceof TypeError && !(error instanceof ConnectionError);
+  return isOfFetch ? new ConnectionError(url, error) : error;
+}
+
+/** What a web server at another path returns, such as the page of an application. */
+function isPage({ headers }: Response): boolean {
+  return headers.get('Content-Type')?.startsWith('text/html') ?? false;
 }
 
 function jsonOf(text: string): unknown {

@@ -1,3 +1,4 @@
+import type { ServiceCall } from './operations.js';
 import type { ExactOperation, ExactSchema } from './resource-types.js';
 
 /* The generator replaces this file by what a service has. */
@@ -12,3 +13,6 @@ export const IDEMPOTENT_CREATES: readonly string[] = [];
 export const OPERATIONS: Readonly<Record<string, ExactOperation>> = {};
 
 export const SCHEMAS: Readonly<Record<string, ExactSchema>> = {};
+
+/** The operations that neither resources nor feeds have, by their ids. */
+export const CALLS: Readonly<Record<string, ServiceCall>> = {};

@@ -20,7 +20,10 @@ export interface ResourceTypes {
 export interface ResourceOf<Paths, Name extends string> {
   readonly new: BodyOf<Operation<Paths, `/${Name}`, 'post'>>;
   readonly created: AnswerOf<Operation<Paths, `/${Name}`, 'post'>>;
-  readonly stored: AnswerOf<Operation<Paths, `/${Name}/{id}`, 'get'>>;
+  readonly stored: StoredOf<
+    AnswerOf<Operation<Paths, `/${Name}/{id}`, 'get'>>,
+    ItemOf<AnswerOf<Operation<Paths, `/${Name}`, 'get'>>>
+  >;
   readonly replacement: BodyOf<Operation<Paths, `/${Name}/{id}`, 'put'>>;
   readonly patch: BodyOf<Operation<Paths, `/${Name}/{id}`, 'patch'>>;
   readonly listQuery: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
@@ -37,6 +40,9 @@ export interface FeedOf<Paths, Name extends string> {
   readonly change: ItemOf<AnswerOf<Operation<Paths, `/${Name}`, 'get'>>>;
   readonly query: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
 }
+
+/** Of a resource without `GET /{name}/{id}`, its lists tell. */
+type StoredOf<One, Item> = [One] extends [never] ? Item : One;
 
 type Operation<Paths, Path extends string, Method extends string> =
   Paths extends Readonly<Record<Path, Readonly<Record<Method, infer Found>>>> ? Found : never;
@@ -76,8 +82,13 @@ export interface ExactSchema {
   readonly anyOf?: readonly ExactSchema[];
 }
 
+export interface ExactParameter extends ExactSchema {
+  /** Whether a list is one value with commas, instead of a parameter for each item. */
+  readonly isJoined?: boolean;
+}
+
 export interface ExactOperation {
   readonly path?: Readonly<Record<string, ExactSchema>>;
-  readonly query?: Readonly<Record<string, ExactSchema>>;
+  readonly query?: Readonly<Record<string, ExactParameter>>;
   readonly body?: ExactSchema;
 }

@@ -27,8 +27,8 @@ export type Tagged<Stored> = Stored & {
 };
 
 /**
- * The operations of a resource, whatever its members are. Each failure that the service answers with is a
- * {@link ServiceError}; if there is no answer, the error is from `fetch`. A 64-bit integer that is neither a `bigint` nor a safe
+ * The operations of a resource, whatever its properties are. Each error response of the service is a {@link ServiceError};
+ * without a response, the error is a {@link ConnectionError}. A 64-bit integer that is neither a `bigint` nor a safe
  * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
 export class Resource<Types extends ResourceTypes> extends Pages<
@@ -52,8 +52,9 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     id: Types['stored']['id'],
     { signal = null }: RequestOptions = {},
   ): Promise<Tagged<Types['stored']>> {
-    return this.connection.send({ method: 'GET', path: this.#one, id, signal }, (response) =>
-      this.#tagged(response),
+    return this.connection.send(
+      { method: 'GET', path: this.#one, parameters: { id }, signal },
+      (response) => this.#tagged(response),
     );
   }
 
@@ -88,7 +89,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
 
   /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
   async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
-    const call = { ...changeOf(id, options), isConditional: false, isRemoval: true };
+    const call = { ...changeOf(id, options), isRepeatable: true, isRemoval: true };
     await this.connection.send({ method: 'DELETE', path: this.#one, ...call }, () => undefined);
   }
 
@@ -165,7 +166,7 @@ export class IncompleteExportError<Key = bigint> extends Error {
 }
 
 /** As random as a UUID, but `crypto.randomUUID` does not exist in a page that was loaded without TLS. */
-function randomKey(): string {
+export function randomKey(): string {
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
@@ -174,7 +175,7 @@ function changeOf(id: Id, options: ChangeOptions) {
   const { signal = null, ifMatch } = options;
   // Otherwise, a missing ETag would turn into a change without a precondition.
   if ('ifMatch' in options && ifMatch === undefined) throw new TypeError('ifMatch is undefined');
-  const isConditional = ifMatch !== undefined;
-  const headers = isConditional ? { 'If-Match': ifMatch } : {};
-  return { id, headers, signal, isConditional };
+  const isRepeatable = ifMatch === undefined;
+  const headers = isRepeatable ? {} : { 'If-Match': ifMatch };
+  return { parameters: { id }, headers, signal, isRepeatable };
 }

@@ -1,11 +1,13 @@
-import type { ERRORS } from './generated.js';
+import { ERRORS } from './generated.js';
 
 /** An error number of the service. Other resources and later versions of the service can have further numbers. */
 export type ErrorCode = (typeof ERRORS)[keyof typeof ERRORS] | (number & Record<never, never>);
 
-/** A request that the service, or a proxy in front of it, answered with a failure. */
+/** An error response of the service, or of a proxy in front of it. Its message also has status, number and request id. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
+  /** What the service says, without status, number and request id. */
+  readonly reason: string;
   /** The HTTP status. */
   readonly status: number;
   /** What HTTP calls the status, such as `Not Found`. Empty over HTTP/2. */
@@ -17,16 +19,30 @@ export class ServiceError extends Error {
   /** Identifies the request in the log of the service. */
   readonly requestId: string | undefined;
 
-  /** @param body the body of the answer, parsed if it is JSON */
-  constructor({ status, statusText, headers }: Response, body: unknown) {
+  /**
+   * @param body the body of the response, parsed if it is JSON
+   * @param baseUrl the address that may be wrong
+   */
+  constructor({ status, statusText, headers }: Response, body: unknown, baseUrl?: string) {
     const failure = isFailure(body) ? body : undefined;
-    super(failure?.message ?? `the answer has the status ${status} ${statusText}`.trim());
+    const reason = failure?.message ?? `the response has the status ${status} ${statusText}`.trim();
+    // The first digits of the number are the status. An import can fail after its response has begun with 200.
+    const actual = failure === undefined ? status : Number(String(failure.error).slice(0, 3));
+    const requestId = headers.get('X-Request-Id') ?? undefined;
+    const facts = [
+      ...(failure === undefined ? [] : [`status ${actual}`, `error ${failure.error}`]),
+      ...(requestId === undefined ? [] : [`request ${requestId}`]),
+    ];
+    const isElsewhere =
+      failure === undefined ? status < 300 || status === 404 : failure.error === ERRORS.noSuchPath;
+    const hint = isElsewhere && baseUrl ? `: is ${baseUrl} the address of the service?` : '';
+    super(`${reason}${hint}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`);
+    this.reason = reason;
     this.code = failure?.error;
     this.statusText = statusText;
-    // The first digits of the number are the status. An import can fail after its answer has begun with 200.
-    this.status = failure === undefined ? status : Number(String(failure.error).slice(0, 3));
+    this.status = actual;
     this.retryAfter = secondsOf(headers.get('Retry-After'));
-    this.requestId = headers.get('X-Request-Id') ?? undefined;
+    this.requestId = requestId;
   }
 }
 

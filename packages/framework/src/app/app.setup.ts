@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Type } from '@nestjs/common';
+import type { DynamicModule, NestApplicationOptions, Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -22,18 +22,28 @@ import { addressIn } from '../observability/client-address.js';
 import { NestLog } from '../observability/logger.js';
 import { GIVEN_OBSERVABILITY } from '../observability/observability.module.js';
 import type { Observability } from '../observability/observability.module.js';
-import { requireEnhancers } from './required-enhancers.js';
+import { checkDeclarations } from './start-checks.js';
 import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
 
 /** Provides what the process created before the application. */
 @Module({})
 class ProcessModule {}
 
+/** How Nest creates an application: a test overrides providers first. */
+export type Create = (
+  root: DynamicModule,
+  adapter: ServiceAdapter,
+  options: NestApplicationOptions,
+) => Promise<NestExpressApplication>;
+
+const createWithNest: Create = (root, adapter, options) =>
+  NestFactory.create<NestExpressApplication>(root, adapter, options);
+
 /**
  * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
- * @throws StartupError if it lacks a guard, pipe or filter of the framework
+ * @throws StartupError with a line for each mistake in its classes
  */
 export async function createApp(
   app: Type,
@@ -41,18 +51,19 @@ export async function createApp(
   observability: Observability,
   limits: HttpLimits,
   databaseLimits: DatabaseLimits = DATABASE_LIMITS,
+  create = createWithNest,
 ): Promise<NestExpressApplication> {
   const providers = [
     { provide: GIVEN_CONFIG, useValue: config },
     { provide: GIVEN_OBSERVABILITY, useValue: observability },
     { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
   ];
-  const created = await NestFactory.create<NestExpressApplication>(
+  const created = await create(
     { module: ProcessModule, global: true, imports: [app], providers, exports: providers },
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
-  requireEnhancers(created, app);
+  await checkDeclarations(created, app);
   return setUp(created, config, observability, limits);
 }
 

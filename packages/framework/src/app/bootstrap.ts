@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Type } from '@nestjs/common';
 import { isPublicToken, readConfig, withDatabase } from '../config/config.js';
 import type { ServiceConfig } from '../config/config.js';
-import { identityOf } from './framework.module.js';
+import { identityOf, serviceModuleOf } from './framework.module.js';
 import { localConfig, onLocalInstance } from '../local.js';
 import { bufferedStdout } from '../observability/logger.js';
 import { createObservability } from '../observability/observability.module.js';
@@ -29,7 +29,8 @@ export async function bootstrap(app: Type): Promise<never> {
 }
 
 async function run(app: Type, signal: AbortSignal): Promise<void> {
-  const config = readConfig(identityOf(app), process.env);
+  const { identity, variables } = serviceModuleOf(app);
+  const config = readConfig(identity, process.env, variables);
   const observability = await createObservability(
     config,
     process.stdout.isTTY ? undefined : bufferedStdout(),

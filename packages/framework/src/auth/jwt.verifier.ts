@@ -10,8 +10,8 @@ import { principalOf } from './jwt-principal.js';
 import type { Principal } from './principal.js';
 import { ScopeList } from './scopes/scope-list.js';
 import { CredentialsError } from './credentials.error.js';
-import type { CredentialsFailure } from './credentials.error.js';
-import type { TokenVerifier } from './token-verifier.js';
+import type { CredentialsErrorReason } from './credentials.error.js';
+import type { BearerVerifier } from './token-verifier.js';
 
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -20,7 +20,7 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
 /** Claims whose check can fail, and the reason for the log. */
-const CLAIMS: Readonly<Record<string, CredentialsFailure>> = {
+const CLAIMS: Readonly<Record<string, CredentialsErrorReason>> = {
   iss: 'issuer',
   aud: 'audience',
   nbf: 'not-yet-valid',
@@ -35,7 +35,7 @@ interface Remembered {
 }
 
 /** Verifies JWTs of one issuer for one audience. */
-export class JwtVerifier implements TokenVerifier {
+export class JwtVerifier implements BearerVerifier {
   private readonly remembered = new LRUCache<string, Remembered>({
     max: REMEMBERED.tokens,
     maxSize: REMEMBERED.bytes,

@@ -7,7 +7,7 @@ import { MAX_SIZE as MAX_SECRET } from '../config/read-variable.js';
 import { POLL_INTERVAL } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
 import { MAX_GROUP, MAX_WAITING } from '../database/batcher.js';
-import { RESERVED, SHARES, SOON } from '../database/bulkheads.js';
+import { POOL_FRACTIONS, RESERVED, SHORT_LOCK_WAIT } from '../database/bulkheads.js';
 import { STARTUP_LIMITS } from '../database/connect.js';
 import { MAX_WAITING as MAX_WAITING_FOR_POOL } from '../database/connections/bounded-pool.js';
 import { PROBE_INTERVAL, PROBE_OVERLAP } from '../database/connections/circuit-breaker.js';
@@ -24,7 +24,7 @@ import { LONG } from '../http/responses/bounded-response.js';
 import { MAX_FILTERS } from '../http/responses/page.js';
 import { CHECK, REST } from '../http/responses/request-signal.js';
 import { SLOWEST } from '../http/body/body-lines.js';
-import { MAX_UNANSWERED, SHORT } from '../http/body/json-body.js';
+import { MAX_BODIES, SHORT } from '../http/body/json-body.js';
 import { UNAUTHENTICATED } from '../http/body/unread-body.js';
 import { MAX_PIPELINED } from '../http/server/connection.js';
 import { LAST_CALL } from '../http/server/drain.js';
@@ -79,9 +79,9 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | time to receive a body; between two chunks | ${time(HTTP_LIMITS.body)}; ${time(HTTP_LIMITS.bodyIdle)} | ${error(ERRORS.requestTimeout)} |
 | length of a body, or of a line of an import | ${unlessSet('BODY_LIMIT')} | ${error(ERRORS.bodyTooLarge)} |
 | time to receive a line of an import | ${time(HTTP_LIMITS.bodyIdle)} after the line before, and 1 s for each ${SLOWEST} KB of the line; at most ${time(HTTP_LIMITS.body)} | ${error(ERRORS.requestTimeout)} |
-| bodies in chunks, until their requests are answered | ${bytes(MAX_UNANSWERED)}; ${bytes(2 * MAX_UNANSWERED)} with bodies of at most ${bytes(SHORT)} | ${error(ERRORS.tooManyBodies)}, unless no other body is being read |
+| bodies in chunks, until their responses are sent | ${bytes(MAX_BODIES)}; ${bytes(2 * MAX_BODIES)} with bodies of at most ${bytes(SHORT)} | ${error(ERRORS.tooManyBodies)}, unless no other body is being read |
 | body of a request without a valid token | ${bytes(UNAUTHENTICATED.bytes)} or ${time(UNAUTHENTICATED.milliseconds)} are read and discarded | the connection is closed |
-| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.refusedBody)} | the connection is closed |
+| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.rejectedBody)} | the connection is closed |
 | idle connection during a request, or with an unread response | ${time(HTTP_LIMITS.socketIdle)} | closed |
 | idle connection between two requests | ${unlessSet('KEEP_ALIVE_TIMEOUT', ' s')} (10 s more if blank lines arrive) | closed |
 | TCP keep-alive | after ${time(HTTP_LIMITS.keepAliveProbe)} without traffic | the connection of a client that has vanished is closed |
@@ -104,11 +104,11 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | connections of the pool | ${unlessSet('DATABASE_POOL_MAX')} | requests wait |
 | time to connect, and to wait for a connection | ${time(DATABASE_LIMITS.connection)} | ${error(ERRORS.databaseUnavailable)}; ${error(ERRORS.poolExhausted)} |
 | requests that wait for a connection | ${number(MAX_WAITING_FOR_POOL)} | ${error(ERRORS.poolExhausted)} |
-| connections in use: lists | ${percent(SHARES.lists)} | ${error(ERRORS.tooManyLists)} |
-| connections in use: searches | ${percent(SHARES.searches)} | ${error(ERRORS.tooManySearches)} |
-| connections in use: exports | ${percent(SHARES.exports)} | ${error(ERRORS.tooManyExports)} |
-| connections in use: changes of single rows; transactions of a service | ${percent(SHARES.updates)}; ${percent(SHARES.transactions)} | ${error(ERRORS.tooManyChanges)} |
-| connections in use: what waits for rows of other transactions | ${percent(SHARES.locked)} | ${error(ERRORS.rowLocked)} |
+| connections in use: lists | ${percent(POOL_FRACTIONS.lists)} | ${error(ERRORS.tooManyLists)} |
+| connections in use: searches | ${percent(POOL_FRACTIONS.searches)} | ${error(ERRORS.tooManySearches)} |
+| connections in use: exports | ${percent(POOL_FRACTIONS.exports)} | ${error(ERRORS.tooManyExports)} |
+| connections in use: changes of single rows; transactions of a service | ${percent(POOL_FRACTIONS.updates)}; ${percent(POOL_FRACTIONS.transactions)} | ${error(ERRORS.tooManyChanges)} |
+| connections in use: what waits for rows of other transactions | ${percent(POOL_FRACTIONS.locked)} | ${error(ERRORS.rowLocked)} |
 | requests that wait for one of these shares | ${MAX_WAITING_FOR_SLOT}, ${time(DATABASE_LIMITS.slot)}; each share has at least one connection, all together leave ${RESERVED} | the error of the share |
 | rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
@@ -117,7 +117,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | a create, look-up or shared page with all its waits, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |
 | statement, enforced by PostgreSQL; by the service | ${time(DATABASE_LIMITS.statement)}; ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)}, or ${error(ERRORS.searchTooSlow)} for a search |
-| lock that another transaction holds | ${time(DATABASE_LIMITS.lock)}, enforced by PostgreSQL; after ${time(ROW_WAIT.least)} in a group of creates and ${time(SOON)} in other work, it waits apart | ${error(ERRORS.rowLocked)} |
+| lock that another transaction holds | ${time(DATABASE_LIMITS.lock)}, enforced by PostgreSQL; after ${time(ROW_WAIT.least)} in a group of creates and ${time(SHORT_LOCK_WAIT)} in other work, it waits apart | ${error(ERRORS.rowLocked)} |
 | deadlock or serialization error | ${MAX_ATTEMPTS} attempts, the last at most ${time(LAST_BEGINS)} after the first | ${error(ERRORS.transactionConflict)} |
 | next statement of a transaction | ${time(DATABASE_LIMITS.idleInTransaction)}, enforced by PostgreSQL | the transaction is rolled back |
 | idle connection; any connection | ${time(DATABASE_LIMITS.idle)}; ${time(DATABASE_LIMITS.lifetime)}, or the end of the export that uses it | closed |

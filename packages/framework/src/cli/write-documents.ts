@@ -1,7 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { Type } from '@nestjs/common';
 import { CONFIG } from '../config/config.module.js';
+import type { ServiceVariables } from '../config/service-variables.js';
 import { createDetachedApp } from '../app/detached-app.js';
+import { serviceModuleOf } from '../app/framework.module.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { allErrors, statusOf } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
@@ -15,16 +17,34 @@ export async function writeDocuments(
     readonly openApi: string;
     readonly errors?: string | undefined;
     readonly limits?: string | undefined;
+    /** Such as `.env.example`: its end lists the variables of the service's own. */
+    readonly variables?: string | undefined;
   },
 ): Promise<void> {
   const detached = await createDetachedApp(app);
   await writeFile(files.openApi, openApiText(detached, detached.get(CONFIG)));
   await detached.close();
+  if (files.variables !== undefined) {
+    await listVariables(files.variables, serviceModuleOf(app).variables);
+  }
   if (files.errors !== undefined) await writeFormatted(files.errors, errorsPage());
   if (files.limits === undefined) return;
   // It imports what has limits, such as OpenTelemetry, which a service loads only if it has a collector.
   const { limitsPage } = await import('./limits-page.js');
   await writeFormatted(files.limits, limitsPage());
+}
+
+const OWN_VARIABLES = '# Variables of this service. Each may be in a file that NAME_FILE names.\n';
+
+async function listVariables(file: string, variables: ServiceVariables): Promise<void> {
+  const text = await readFile(file, 'utf8');
+  const [others = ''] = text.split(`\n${OWN_VARIABLES}`);
+  const own = Object.entries(variables).map(
+    ([name, { description, isRequired, fallback, example = '' }]) =>
+      `# ${description}${isRequired ? ' Required.' : ''}\n# ${name}=${fallback ?? example}\n`,
+  );
+  const lines = own.length === 0 ? [] : ['\n', OWN_VARIABLES, ...own];
+  await writeFile(file, others + lines.join(''));
 }
 
 function errorsPage(): string {

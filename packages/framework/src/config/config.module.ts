@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { StartupError } from '../errors/startup.error.js';
 import type { ServiceConfig } from './config.js';
+import { Variables } from './inject-variables.decorator.js';
 
 export const CONFIG = Symbol('CONFIG');
 
@@ -15,8 +16,13 @@ export const GIVEN_CONFIG = Symbol('GIVEN_CONFIG');
       inject: [{ token: GIVEN_CONFIG, optional: true }],
       useFactory: given,
     },
+    {
+      provide: Variables,
+      inject: [CONFIG],
+      useFactory: ({ variables }: ServiceConfig) => variables,
+    },
   ],
-  exports: [CONFIG],
+  exports: [CONFIG, Variables],
 })
 export class ConfigModule {}
 

@@ -4,6 +4,8 @@ import { libpqMistakes } from './database-url.js';
 import type { Identity } from './identity.js';
 import { readVariables } from './read-variable.js';
 import type { Values } from './read-variable.js';
+import { tableMistakes } from './service-variables.js';
+import type { ServiceVariables } from './service-variables.js';
 import { telemetryMistakes } from './telemetry-variables.js';
 import { isLoopback } from './variable-types.js';
 import { VARIABLES } from './variables.js';
@@ -33,10 +35,20 @@ export function isPublicToken({ identity, auth }: Config): boolean {
   return auth.isTokenGenerated === true || isLocalToken(identity, auth.token);
 }
 
-/** @throws StartupError with one line for each mistake. No line contains a value, which may be a secret */
-export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
+/**
+ * @param variables the service's own
+ * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
+ */
+export function readConfig(
+  identity: Identity,
+  environment: NodeJS.ProcessEnv,
+  variables: ServiceVariables = {},
+) {
   const { values, files, mistakes } = readVariables(VARIABLES, environment);
+  const own = readVariables(variables, environment);
   mistakes.push(
+    ...tableMistakes(variables),
+    ...own.mistakes,
     ...contradictions(identity, environment, values),
     ...libpqMistakes(values.DATABASE_URL, environment),
     ...telemetryMistakes(environment),
@@ -106,6 +118,8 @@ export function readConfig(identity: Identity, environment: NodeJS.ProcessEnv) {
     logFormat: value.LOG_FORMAT,
     /** How long the unready service still serves requests after SIGTERM, in milliseconds. */
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
+    /** The values of the service's own variables. */
+    variables: own.values as Readonly<Record<string, unknown>>,
   } as const);
 }
 
@@ -211,7 +225,8 @@ export function localTokenMistakes(
 
 function deepFreeze<T extends object>(object: T): T {
   for (const value of Object.values(object)) {
-    if (typeof value === 'object' && value !== null) deepFreeze(value);
+    // Values of other classes belong to the service: a Buffer cannot be frozen.
+    if (Array.isArray(value) || value?.constructor === Object) deepFreeze(value as object);
   }
   return Object.freeze(object);
 }

@@ -6,6 +6,8 @@ export interface Variable<Value = unknown> extends VariableType<Value> {
   readonly mistakes?: (raw: string) => readonly string[];
   /** Parsed when the variable is unset or empty. */
   readonly fallback?: string;
+  /** Whether a variable without a value is a mistake. */
+  readonly isRequired?: boolean;
   /** Whether white space around the text belongs to the value. */
   readonly isVerbatim?: boolean;
   /**
@@ -83,7 +85,9 @@ function trimmed({ isVerbatim = false }: Variable, raw: string): string {
 }
 
 function parsed(variable: Variable, raw: string | undefined, subject: string): Reading {
-  if (raw === undefined) return { value: undefined, mistakes: [] };
+  if (raw === undefined) {
+    return { value: undefined, mistakes: variable.isRequired ? [`${subject} must be set`] : [] };
+  }
   try {
     const value = variable.parse(raw);
     const mistakes = variable.mistakes?.(raw) ?? [];

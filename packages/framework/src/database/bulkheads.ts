@@ -12,8 +12,8 @@ import { Semaphore } from './semaphore.js';
 /** Connections for the creates and look-ups of all resources only. */
 export const RESERVED = 2;
 
-/** Shares of the connections that each kind of task may use at once. */
-export const SHARES = {
+/** Fractions of the connections that each kind of task may use at once. */
+export const POOL_FRACTIONS = {
   lists: 0.3,
   searches: 0.2,
   exports: 0.2,
@@ -26,7 +26,7 @@ export const SHARES = {
  * The first wait of a statement for a lock, in milliseconds: for a few commits. After a longer one, its transaction
  * is rolled back and repeated among others that wait for rows.
  */
-export const SOON = 100;
+export const SHORT_LOCK_WAIT = 100;
 
 const NESTED =
   'a transaction inside of another needs a third connection, and none is free: pass the manager that `Transactions.run()` gives to `work`';
@@ -54,7 +54,7 @@ class Connections extends Semaphore {
   }
 }
 
-class Share extends Semaphore {
+class Bulkhead extends Semaphore {
   constructor(
     count: number,
     error: ErrorKind,
@@ -70,7 +70,7 @@ class Share extends Semaphore {
 }
 
 /**
- * How many connections of the pool each kind of task may use at once. Creates and look-ups have no share: their
+ * Bulkheads: how many connections of the pool each kind of task may use at once. Creates and look-ups have none: their
  * groups always find a free connection, unless the pool has only one or two.
  */
 @Injectable()
@@ -100,14 +100,14 @@ export class Bulkheads {
   ) {
     this.poolMax = database.poolMax;
     this.all = new Connections(this.poolMax, limits);
-    this.lists = this.share(SHARES.lists, ERRORS.tooManyLists);
-    this.searches = this.share(SHARES.searches, ERRORS.tooManySearches);
-    this.exports = this.share(SHARES.exports, ERRORS.tooManyExports);
-    this.updates = this.share(SHARES.updates, ERRORS.tooManyChanges);
-    this.transactions = this.share(SHARES.transactions, ERRORS.tooManyChanges);
-    this.unrepeatable = this.share(SHARES.transactions, ERRORS.tooManyChanges);
+    this.lists = this.share(POOL_FRACTIONS.lists, ERRORS.tooManyLists);
+    this.searches = this.share(POOL_FRACTIONS.searches, ERRORS.tooManySearches);
+    this.exports = this.share(POOL_FRACTIONS.exports, ERRORS.tooManyExports);
+    this.updates = this.share(POOL_FRACTIONS.updates, ERRORS.tooManyChanges);
+    this.transactions = this.share(POOL_FRACTIONS.transactions, ERRORS.tooManyChanges);
+    this.unrepeatable = this.share(POOL_FRACTIONS.transactions, ERRORS.tooManyChanges);
     this.statements = this.share(1, ERRORS.poolExhausted);
-    this.locked = this.share(SHARES.locked, ERRORS.rowLocked);
+    this.locked = this.share(POOL_FRACTIONS.locked, ERRORS.rowLocked);
   }
 
   /**
@@ -116,7 +116,7 @@ export class Bulkheads {
    */
   share(part: number, error: ErrorKind): Semaphore {
     const count = Math.max(1, Math.floor(this.poolMax * part));
-    return new Share(count, error, this.all, this.limits.slot);
+    return new Bulkhead(count, error, this.all, this.limits.slot);
   }
 
   /**
@@ -133,7 +133,7 @@ export class Bulkheads {
   ): Promise<Result> {
     if (transactionDepth() > 0) return free.run(() => attempt());
     try {
-      return await free.run(() => attempt(SOON));
+      return await free.run(() => attempt(SHORT_LOCK_WAIT));
     } catch (error) {
       if (!(error instanceof RowLockedError)) throw error;
     }

@@ -3,7 +3,7 @@ import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { decimalOf, ExactNumber, SMALLEST } from './exact-number.js';
 import { quote } from './quote.js';
-import { addMember, withRoundedFractions } from './rounded-fractions.js';
+import { addProperty, withRoundedFractions } from './rounded-fractions.js';
 
 /** Parsers recurse. */
 const MAX_DEPTH = 64;
@@ -139,7 +139,7 @@ class Parser {
       if (this.next() !== ':') this.fail();
       this.at++;
       const value = this.value(depth + 1);
-      if (!Object.hasOwn(object, name)) addMember(object, name, value);
+      if (!Object.hasOwn(object, name)) addProperty(object, name, value);
       else if (object[name] !== value && !isEqual(object[name], value)) {
         throw this.malformed(`the member ${quote(name)} occurs twice, with different values`);
       }

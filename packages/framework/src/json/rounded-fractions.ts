@@ -14,7 +14,7 @@ export function withRoundedFractions(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withRoundedFractions);
   const rounded: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) {
-    addMember(rounded, name, withRoundedFractions(field));
+    addProperty(rounded, name, withRoundedFractions(field));
   }
   return rounded;
 }
@@ -27,7 +27,7 @@ function roundedFraction(exact: ExactNumber): number | ExactNumber {
 }
 
 /** An assignment to `__proto__` would set the prototype. */
-export function addMember(object: Record<string, unknown>, name: string, value: unknown): void {
+export function addProperty(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true });
 }

@@ -14,10 +14,10 @@ export class Metrics {
   private readonly gauges = new Map<string, (readonly [labels: Labels, read: () => number])[]>();
 
   /** Counts error responses by their number, or starts the series of a number. */
-  readonly recordRefusal: (error: number, by?: number) => void;
+  readonly recordError: (error: number, by?: number) => void;
 
   constructor(private readonly identity: Identity) {
-    this.recordRefusal = this.counter<number>(
+    this.recordError = this.counter<number>(
       this.named('refusals_total'),
       'Error responses, by error number.',
       'error',

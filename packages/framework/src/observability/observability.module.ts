@@ -49,7 +49,7 @@ const providers = [
 @Module({ providers, exports: providers })
 export class ObservabilityModule {
   constructor(metrics: Metrics) {
-    for (const { number } of allErrors()) metrics.recordRefusal(number, 0);
+    for (const { number } of allErrors()) metrics.recordError(number, 0);
   }
 }
 

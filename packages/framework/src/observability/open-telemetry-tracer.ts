@@ -23,7 +23,7 @@ import { snakeCase } from '../config/identity.js';
 import type { Identity } from '../config/identity.js';
 import { callerTrace } from './trace-context.js';
 import { clientAddress } from './client-address.js';
-import { isAnswered } from './is-answered.js';
+import { isSent } from './is-sent.js';
 import { knownMethod } from './request-method.js';
 import { operationOf } from './tracer.js';
 import type { Tracer } from './tracer.js';
@@ -150,7 +150,7 @@ function describeOutcome(span: Span, name: string, request: Request, response: R
     span.updateName(`${name} ${route}`);
     span.setAttribute('http.route', route);
   }
-  if (!isAnswered(response)) {
+  if (!isSent(response)) {
     fail(span, 'client_gone');
     return;
   }

@@ -2,80 +2,136 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
 import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
-import type { EntityColumns } from './properties/entity-columns.js';
+import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
+import type { Filter } from './reads/page-query.js';
 import { sortableOf, sortKeyOf } from './reads/sort.js';
 
-/** @throws TypeError if the database makes the key and must not, or vice versa */
-export function requireKeyOf(
-  { table, key, keyType, isGenerated }: EntityColumns,
-  isWanted: boolean,
-) {
-  const reject = (why: string): never => {
-    throw new TypeError(`${table}.${key.property}: ${why}`);
-  };
-  if (isGenerated !== isWanted) {
-    reject(
-      isGenerated
-        ? 'the database makes it, so the repository must extend GeneratedIdRepository(…)'
-        : 'clients choose it, so the repository must extend ResourceRepository(…)',
-    );
+/** The classes of a resource. */
+export interface Declared {
+  readonly entity: Type;
+  readonly dto: Type;
+  /** Whether the repository leaves the id to the database. */
+  readonly isGenerated: boolean;
+  readonly filters: Readonly<Record<string, Pick<Filter<never>, 'equals'>>>;
+}
+
+interface Checked extends Declared {
+  readonly columns: EntityColumns;
+  /** The validated properties of the DTO. */
+  readonly shown: ReadonlySet<string>;
+}
+
+/** Each yields a sentence for each mistake, which names the class and the property. */
+const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
+  keyMistakes,
+  missingColumns,
+  unclearProperties,
+  optionMistakes,
+  inexactIntegers,
+  sortMistakes,
+  filterMistakes,
+];
+
+/** The mistakes in the classes of a resource. They need the metadata of the entities, but no connection. */
+export function resourceMistakes(dataSource: DataSource, declared: Declared): readonly string[] {
+  let columns: EntityColumns;
+  try {
+    columns = new EntityColumns(dataSource, declared.entity);
+  } catch (error) {
+    return (error as Error).message.split('\n');
   }
-  if (!isGenerated && key.type !== 'bigint') reject('only a bigint can be chosen by clients');
+  const checked = { ...declared, columns, shown: validatedPropertiesOf(declared.dto) };
+  return CHECKS.flatMap((check) => Array.from(check(checked)));
+}
+
+/** TypeORM allows it, but a change by one of the entities would not be recorded, or lack columns of the other. */
+export function sharedTables({ entityMetadatas }: DataSource): readonly string[] {
+  const entities = new Map<string, string>();
+  return entityMetadatas.flatMap(({ name, tablePath, tableType }) => {
+    if (tableType !== 'regular') return [];
+    const other = entities.get(tablePath);
+    entities.set(tablePath, name);
+    return other === undefined ? [] : `${name}: ${other} has the table ${tablePath}, too`;
+  });
+}
+
+function* keyMistakes({ columns, entity, isGenerated }: Checked): Generator<string> {
+  const { key, keyType } = columns;
+  const name = `${entity.name}.${key.property}`;
+  if (columns.isGenerated !== isGenerated) {
+    yield columns.isGenerated
+      ? `${name}: the database makes it, so the repository must extend GeneratedIdRepository(…)`
+      : `${name}: clients choose it, so the repository must extend ResourceRepository(…)`;
+  } else if (!isGenerated && key.type !== 'bigint') {
+    yield `${name}: only a bigint can be chosen by clients`;
+  }
   if (typeof key.fromDriver('1') !== typeof keyType.least) {
-    reject('the options of the column must be those of INT64_COLUMN');
+    yield `${name}: the options of the column must be those of INT64_COLUMN`;
+  }
+}
+
+function* missingColumns({ columns, entity, dto, shown }: Checked): Generator<string> {
+  for (const property of shown) {
+    if (columns.all.some((column) => column.property === property)) continue;
+    yield `${dto.name}.${property} has no column in ${entity.name}`;
   }
 }
 
 /**
  * A column is either validated, thus part of the interface, or internal, by `@Exclude()`. With neither, the interface would silently
- * lack it; with both, responses would show what should be hidden. A `Link` would too, with the value of the sorted column.
- *
- * @throws TypeError
+ * lack it; with both, responses would show what should be hidden.
  */
-export function requireProperties({ all }: EntityColumns, entity: Type, dtoClass: Type): void {
-  const validated = new Set([...validatedPropertiesOf(entity), ...validatedPropertiesOf(dtoClass)]);
-  for (const { property } of all) {
+function* unclearProperties({ columns, entity, shown }: Checked): Generator<string> {
+  const validated = new Set([...validatedPropertiesOf(entity), ...shown]);
+  for (const { property } of columns.all) {
     const isInternal = isExcluded(entity, property);
     if (validated.has(property) !== isInternal) continue;
-    throw new TypeError(
-      isInternal
-        ? `${entity.name}.${property} has @Exclude(), and the decorator of a property: remove one of them`
-        : `${entity.name}.${property} has a column, but no decorator of a property: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`,
-    );
-  }
-  const shown = validatedPropertiesOf(dtoClass);
-  for (const property of sortableOf(entity)) {
-    if (shown.has(property)) continue;
-    throw new TypeError(
-      `${entity.name}.${property} has @Sortable(), but ${dtoClass.name} lacks it: each Link would have its values`,
-    );
+    yield isInternal
+      ? `${entity.name}.${property} has @Exclude(), and the decorator of a property: remove one of them`
+      : `${entity.name}.${property} has a column, but no decorator of a property: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`;
   }
 }
 
-/** @throws TypeError for a bigint, which the driver reads as text, without the conversion of `INT64_COLUMN` */
-export function requireExactIntegers(columns: EntityColumns, entity: Type, dtoClass: Type): void {
-  for (const { property, type, fromDriver } of columns.of(dtoClass)) {
-    if (type !== 'bigint' || fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
-    throw new TypeError(
-      `${entity.name}.${property}: the options of a column of type bigint must be those of INT64_COLUMN, such as @Column(INT64_COLUMN)`,
-    );
-  }
-}
-
-/** @throws TypeError if a property is optional and its column is not nullable, or vice versa */
-export function requireSameOptions(columns: EntityColumns, dtoClass: Type): void {
-  const validations = getMetadataStorage().getTargetValidationMetadatas(dtoClass, '', true, false);
-  for (const column of columns.of(dtoClass)) {
+function* optionMistakes({ columns, dto, shown }: Checked): Generator<string> {
+  const validations = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
+  for (const { property, isNullable } of columns.given) {
     const isOptional = validations.some(
-      ({ propertyName, type }) =>
-        propertyName === column.property && type === 'conditionalValidation',
+      ({ propertyName, type }) => propertyName === property && type === 'conditionalValidation',
     );
-    if (columns.given.includes(column) && isOptional !== column.isNullable) {
-      throw new TypeError(
-        `${dtoClass.name}.${column.property} must be optional if and only if its column is nullable`,
-      );
+    if (!shown.has(property) || isOptional === isNullable) continue;
+    yield `${dto.name}.${property} must be optional if and only if its column is nullable`;
+  }
+}
+
+/** The driver reads a bigint as text. */
+function* inexactIntegers({ columns, entity, shown }: Checked): Generator<string> {
+  for (const { property, type, fromDriver } of columns.all) {
+    if (!shown.has(property) || property === columns.key.property || type !== 'bigint') continue;
+    if (fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
+    yield `${entity.name}.${property}: the options of a column of type bigint must be those of INT64_COLUMN, such as @Column(INT64_COLUMN)`;
+  }
+}
+
+/** A `Link` has the value of the sorted column, so it must be short and no secret. */
+function* sortMistakes({ columns, entity, dto, shown }: Checked): Generator<string> {
+  for (const property of sortableOf(entity)) {
+    if (!shown.has(property)) {
+      yield `${entity.name}.${property} has @Sortable(), but ${dto.name} lacks it: each Link would have its values`;
+      continue;
     }
+    const column = columns.all.find((each) => each.property === property);
+    // All types of short values have an order.
+    if (column === undefined || column.type === 'text' || column.bytes === undefined) continue;
+    const type = column.type === 'numeric' ? 'numeric without a precision' : column.type;
+    yield `${entity.name}.${property}: lists cannot be sorted by the type ${type}`;
+  }
+}
+
+function* filterMistakes({ columns, entity, filters }: Checked): Generator<string> {
+  for (const [name, { equals }] of Object.entries(filters)) {
+    if (equals === undefined || columns.named(equals) !== undefined) continue;
+    yield `${entity.name}: the filter ${name} needs a column ${equals}, which the entity does not have`;
   }
 }
 

@@ -10,7 +10,7 @@ import { Semaphore } from '../database/semaphore.js';
 import { Statements } from '../database/statements.js';
 import { Transactions } from '../database/transactions.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { StartupError } from '../errors/startup.error.js';
+import { requireNone } from '../errors/startup.error.js';
 import type { PageParameters } from '../http/responses/page.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -33,13 +33,8 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './transfers/imports.js';
 import { Pages } from './reads/pages.js';
 import { ReadBack } from './creates/read-back.js';
-import {
-  missingSortIndexes,
-  requireExactIntegers,
-  requireKeyOf,
-  requireProperties,
-  requireSameOptions,
-} from './resource-checks.js';
+import { missingSortIndexes, resourceMistakes, sharedTables } from './resource-checks.js';
+import type { Declared } from './resource-checks.js';
 import type {
   BaseResource,
   GeneratedResource,
@@ -63,7 +58,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly statements: Statements;
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
-  private readonly checks: (() => void)[] = [];
+  private readonly declared: Declared[] = [];
   private readonly indexChecks: (() => Promise<readonly string[]>)[] = [];
   private readonly recorders: ChangeRecorder[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
@@ -85,16 +80,22 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     this.statements = new Statements(dataSource);
   }
 
-  /**
-   * @throws TypeError if a DTO does not fit the columns of its entity
-   * @throws StartupError if lists can be sorted by a column without an index, or a recorder cannot start
-   */
+  /** A line for each mistake in the classes of all resources, once the entities have metadata. */
+  get mistakes(): readonly string[] {
+    const { dataSource, declared } = this;
+    return [
+      ...sharedTables(dataSource),
+      ...declared.flatMap((each) => resourceMistakes(dataSource, each)),
+    ];
+  }
+
+  /** @throws StartupError for mistakes, if lists can be sorted by a column without an index, or if a recorder cannot start */
   async onModuleInit(): Promise<void> {
     // Tests may have no database.
     if (!this.dataSource.isInitialized) return;
-    for (const check of this.checks) check();
+    requireNone(this.mistakes);
     const missing = await Promise.all(this.indexChecks.map((check) => check()));
-    if (missing.flat().length > 0) throw new StartupError(missing.flat().join('\n'));
+    requireNone(missing.flat());
     if (this.searchIndexes.length > 0) await checkLetters(this.dataSource, this.logger);
     for (const recorder of this.recorders) await recorder.start(this.closing.signal);
   }
@@ -154,12 +155,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const { dataSource, statements, bulkheads, transactions, tracer, logger, rowSlots } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    this.checks.push(() => {
-      requireProperties(columns(), entity, dto);
-      requireSameOptions(columns(), dto);
-      requireKeyOf(columns(), isGenerated);
-      requireExactIntegers(columns(), entity, dto);
-    });
+    this.declared.push({ entity, dto, isGenerated, filters });
     let indexed: ReadonlySet<string> = new Set();
     this.indexChecks.push(async () => {
       indexed = await indexedColumns(statements, columns());

@@ -6,8 +6,8 @@ import { Authenticator } from '../../src/auth/authenticator.js';
 import type { Principal } from '../../src/auth/principal.js';
 import { RateLimits } from '../../src/auth/rate-limits.js';
 import { InsufficientScopeError } from '../../src/auth/credentials.error.js';
-import { REQUIRED_SCOPE } from '../../src/auth/scopes/require-scope.decorator.js';
-import type { TokenVerifier } from '../../src/auth/token-verifier.js';
+import { REQUIRED_SCOPES } from '../../src/auth/scopes/require-scope.decorator.js';
+import type { BearerVerifier } from '../../src/auth/token-verifier.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -17,11 +17,11 @@ const READER: Principal = { kind: 'jwt', id: 'reader', scopes: new Set(['tools:r
 const OTHER: Principal = { ...READER, scopes: new Set() };
 
 class Routes {
-  @REQUIRED_SCOPE('tools:read')
+  @REQUIRED_SCOPES(['tools:read'])
   read(this: void): void {}
 }
 
-const verify = vi.fn<TokenVerifier['verify']>();
+const verify = vi.fn<BearerVerifier['verify']>();
 let guard: AuthGuard;
 let metrics: Metrics;
 
@@ -34,7 +34,7 @@ beforeEach(() => {
 
 /** A request with these Authorization header fields, and what the guard makes of it. */
 function request(...authorization: readonly string[]) {
-  const received: { credentialsFailure?: string; requireValidToken?: () => Promise<void> } = {};
+  const received: { credentialsErrorReason?: string; requireValidToken?: () => Promise<void> } = {};
   Object.assign(received, { headersDistinct: { authorization } });
   const context = {
     getHandler: () => Routes.prototype.read,
@@ -58,7 +58,7 @@ it.each([
 ])('%s are refused and counted once, and nobody verifies them', async (_, fields, kind, reason) => {
   const { received, activate } = request(...fields);
   await expect(activate()).rejects.toMatchObject({ kind, reason });
-  expect(received).toMatchObject({ credentialsFailure: reason });
+  expect(received).toMatchObject({ credentialsErrorReason: reason });
   expect(verify).not.toHaveBeenCalled();
   expect(await counts()).toEqual({ [reason]: 1 });
 });
@@ -70,9 +70,9 @@ it('a token can be verified again, which counts nothing that is refused then', a
   const again = received.requireValidToken!;
   await again();
   await expect(again()).rejects.toBeInstanceOf(InsufficientScopeError);
-  expect(received.credentialsFailure).toBe('scope');
+  expect(received.credentialsErrorReason).toBe('scope');
   await expect(again()).rejects.toMatchObject({ reason: 'unknown-token' });
-  expect(received.credentialsFailure).toBe('unknown-token');
+  expect(received.credentialsErrorReason).toBe('unknown-token');
   const outage = new ServiceException(ERRORS.databaseUnavailable);
   verify.mockRejectedValue(outage);
   await expect(again()).rejects.toBe(outage);

@@ -57,6 +57,7 @@ describe('the configuration', () => {
       logLevel: 'info',
       logFormat: undefined,
       shutdownDelay: 0,
+      variables: {},
     });
   });
 

@@ -333,13 +333,16 @@ describe('a body or a query that cannot become a DTO', () => {
     ['has lost its class by `import type`', Object],
     ['has no type at all', undefined],
     ['is a string', String],
-    ['is an array', Array],
     ['is a class without rules', NothingDto],
   ])('because its parameter %s is a bug', (_, metatype) => {
     const value = unread('{"name":"Tom"}');
     for (const type of ['body', 'query'] as const) {
       expect(() => pipe.transform(value, { type, metatype })).toThrow(TypeError);
     }
+  });
+
+  it('is an array of a query', () => {
+    expect(() => pipe.transform({}, { type: 'query', metatype: Array })).toThrow(TypeError);
   });
 });
 

@@ -14,6 +14,7 @@ import {
   HttpCode,
   NotFoundException,
   Param,
+  ParseArrayPipe,
   ParseIntPipe,
   Post,
   Query,
@@ -95,6 +96,12 @@ class CatsController {
   @Post('twice')
   createTwice(@Body() one: CreateCatDto, @Body() other: CreateCatDto) {
     return { one, other };
+  }
+
+  @RequireScope('cats:read')
+  @Post('many')
+  createMany(@Body(new ParseArrayPipe({ items: CreateCatDto })) cats: CreateCatDto[]) {
+    return cats.map((cat) => ({ cat, isCat: cat instanceof CreateCatDto }));
   }
 
   @RequireScope('cats:read')
@@ -371,6 +378,24 @@ describe('@Body()', () => {
     expect(answer.status).toBe(400);
     const message = 'name is missing; age must be an integer number';
     expect(await answer.json()).toEqual({ error: 40003, message });
+  });
+
+  it('is an array of validated DTOs with ParseArrayPipe', async () => {
+    const answer = await post('/many', '[{"name":"Tom","age":3},{"name":"Kitty","age":4.0}]');
+    expect(await answer.json()).toEqual([
+      { cat: { name: 'Tom', age: 3 }, isCat: true },
+      { cat: { name: 'Kitty', age: 4 }, isCat: true },
+    ]);
+    for (const body of [
+      '[{"name":"Tom","age":0.5}]',
+      '[7]',
+      '[null]',
+      '{"name":"Tom","age":3}',
+      '"a,b"',
+      '7',
+    ]) {
+      expect((await post('/many', body)).status).toBe(400);
+    }
   });
 
   it.each([

@@ -194,6 +194,27 @@ it('the documented status is that of the route', async () => {
   expect(statusesOf(own['/long-aisles/{id}']?.delete)).toEqual(['202']);
 });
 
+it('without PUT, the example of a patched row is the created one with the changes', async () => {
+  const examples = {
+    create: { north: { summary: 'An aisle', value: { id: 1, name: 'North', width: 2 } } },
+    patch: { wide: { summary: 'A wide aisle', value: { width: 3 } } },
+  };
+  @ApiResource({ ...DOCS, dto: ToolDto, examples })
+  @Controller('long-aisles')
+  class PatchedController {
+    @Patch(':id')
+    patch(@Param('id') _id: string, @Body() aisle: ToolPatchDto): ToolPatchDto {
+      return aisle;
+    }
+  }
+  const patch = (await pathsOf(PatchedController))['/long-aisles/{id}']?.patch;
+  expect(patch?.responses['200']).toMatchObject({
+    content: {
+      'application/json': { examples: { wide: { value: { id: 1, name: 'North', width: 3 } } } },
+    },
+  });
+});
+
 it('further errors of a usual route stand beside the usual ones of their status', async () => {
   @ApiAisles
   @Controller('long-aisles')

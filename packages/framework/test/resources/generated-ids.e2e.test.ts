@@ -1300,19 +1300,19 @@ describe('a repository', () => {
       name: 'chosen ids',
       entity: Chosen,
       repository: GeneratedOfChosen,
-      why: '"chosen".id: clients choose it',
+      why: 'Chosen.id: clients choose it',
     },
     {
       name: 'generated ids',
       entity: Tool,
       repository: ChosenOfGenerated,
-      why: '"tools".id: the database makes it',
+      why: 'Tool.id: the database makes it',
     },
     {
       name: 'inexact ids',
       entity: Inexact,
       repository: OfInexact,
-      why: '"inexact".id: the options of the column must be those of INT64_COLUMN',
+      why: 'Inexact.id: the options of the column must be those of INT64_COLUMN',
     },
   ] as const)('of $name with the other kind of id is refused at the start', (wrong) =>
     refuses(wrong),

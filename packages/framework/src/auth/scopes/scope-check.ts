@@ -4,10 +4,11 @@ import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG } from '../../config/config.module.js';
 import type { Config } from '../../config/config.js';
+import { requireNone } from '../../errors/startup.error.js';
 import { LOGGER } from '../../observability/logger.js';
 import { IS_PUBLIC } from '../public.decorator.js';
 import { PRINCIPAL_NEEDED_BY } from '../require-principal.js';
-import { REQUIRED_SCOPE } from './require-scope.decorator.js';
+import { REQUIRED_SCOPES } from './require-scope.decorator.js';
 
 /** Where Nest keeps the path of a route, set by `@Get()` and the like. */
 const PATH = 'path';
@@ -29,21 +30,15 @@ export class ScopeCheck implements OnModuleInit {
     private readonly reflector: Reflector,
   ) {}
 
-  /** @throws TypeError with a line for each mistake */
+  /** A line for each mistake. */
+  get mistakes(): readonly string[] {
+    return this.examine().mistakes;
+  }
+
+  /** @throws StartupError for mistakes */
   onModuleInit(): void {
-    const mistakes: string[] = [];
-    const required = new Set<string>();
-    for (const { metatype } of this.discovery.getControllers()) {
-      const { name: type, prototype } = metatype as Function;
-      for (const name of this.scanner.getAllMethodNames(prototype as object)) {
-        const handler = (prototype as Record<string, () => unknown>)[name]!;
-        if (!Reflect.hasMetadata(PATH, handler)) continue;
-        const scope = this.reflector.get(REQUIRED_SCOPE, handler);
-        if (scope !== undefined) required.add(scope);
-        mistakes.push(...this.mistakesOf(handler, scope).map((each) => `${type}.${name} ${each}`));
-      }
-    }
-    if (mistakes.length > 0) throw new TypeError(mistakes.join('\n'));
+    const { mistakes, required } = this.examine();
+    requireNone(mistakes);
     const { defaultScopes = [] } = this.config.auth.jwt ?? {};
     const unknown = defaultScopes.filter((scope) => !required.has(scope));
     if (unknown.length === 0) return;
@@ -52,13 +47,32 @@ export class ScopeCheck implements OnModuleInit {
     );
   }
 
-  private mistakesOf(handler: () => unknown, scope: string | undefined): readonly string[] {
+  private examine() {
+    const mistakes: string[] = [];
+    const required = new Set<string>();
+    for (const { metatype } of this.discovery.getControllers()) {
+      const { name: type, prototype } = metatype as Function;
+      for (const name of this.scanner.getAllMethodNames(prototype as object)) {
+        const handler = (prototype as Record<string, () => unknown>)[name]!;
+        if (!Reflect.hasMetadata(PATH, handler)) continue;
+        const scopes = this.reflector.get(REQUIRED_SCOPES, handler);
+        for (const scope of scopes ?? []) required.add(scope);
+        mistakes.push(...this.mistakesOf(handler, scopes).map((each) => `${type}.${name} ${each}`));
+      }
+    }
+    return { mistakes, required };
+  }
+
+  private mistakesOf(
+    handler: () => unknown,
+    scopes: readonly string[] | undefined,
+  ): readonly string[] {
     const { reflector } = this;
     if (!reflector.get(IS_PUBLIC, handler)) {
-      return scope === undefined ? ['needs @RequireScope() or @Public()'] : [];
+      return scopes === undefined ? ['needs @RequireScope() or @Public()'] : [];
     }
     const needless = [
-      ...(scope === undefined ? [] : ['@RequireScope()']),
+      ...(scopes === undefined ? [] : ['@RequireScope()']),
       ...(reflector.get(PRINCIPAL_NEEDED_BY, handler) ?? []),
     ];
     return needless.map((name) => `is @Public(), so it cannot have ${name}: it looks at no token`);

@@ -9,7 +9,7 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
-import { addMember, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
+import { addProperty, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
 import { ANY_VALUE, isValid, toInstance, TRANSFORM_OPTIONS, validationsOf } from './class-plan.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
@@ -57,12 +57,14 @@ export class DtoPipe implements PipeTransform {
       // class-validator rejects objects of a class without constraints.
       return new NoParametersDto();
     }
+    // Nest's ParseArrayPipe, which the start requires, validates its items.
+    if (type === 'body' && !isSingle && metatype === Array) return arrayOf(value as UnreadBody);
     if (isSingle || !isDtoClass(metatype)) {
       // Path parameters are strings, and Nest's documentation declares them as `any`.
       if (type === 'param') return value;
-      // After `import type`, the run-time type is `Object`, and the body would not be validated.
+      // The start rejects it. After `import type`, the run-time type is `Object`, and the body would not be validated.
       throw new TypeError(
-        `declare the whole ${type} as one parameter, and its type as a class with rules, imported as a value`,
+        `declare the whole ${type} as one parameter, and its type as a class with constraints, imported as a value`,
       );
     }
     if (type === 'body') return bodyAs(metatype, value as UnreadBody);
@@ -76,13 +78,19 @@ async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   return toDto(dtoClass, await body.read(types), 'body');
 }
 
+async function arrayOf(body: UnreadBody): Promise<unknown> {
+  const value = await body.read();
+  if (Array.isArray(value)) return withRoundedFractions(value);
+  throw new ServiceException(ERRORS.bodyNotValid, 'the body must be a JSON array');
+}
+
 /** @throws ServiceException `body-not-valid` */
 export function toDto<T extends object>(
   dtoClass: new () => T,
   value: unknown,
   source: JsonSource,
 ): T {
-  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no rules');
+  if (!isDtoClass(dtoClass)) throw new TypeError('the class has no constraints');
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ServiceException(ERRORS.bodyNotValid, `the ${source} must be a JSON object`);
   }
@@ -90,7 +98,7 @@ export function toDto<T extends object>(
 }
 
 export function requireDto(type: Function): void {
-  if (!isDtoClass(type)) throw new TypeError(`the members of ${type.name} have no rules`);
+  if (!isDtoClass(type)) throw new TypeError(`the properties of ${type.name} have no constraints`);
 }
 
 /** Builds a DTO from its own JSON, without validation or rounding: constraints may have changed since. */
@@ -131,7 +139,7 @@ function roundedFields(
     const field = value[name];
     if (!hasFractions(field) || !isRounded(name)) continue;
     rounded ??= { ...value };
-    addMember(rounded, name, withRoundedFractions(field));
+    addProperty(rounded, name, withRoundedFractions(field));
   }
   return rounded ?? value;
 }

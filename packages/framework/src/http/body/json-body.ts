@@ -16,7 +16,7 @@ import { declaresBody } from './unread-body.js';
  * Bytes of all bodies that arrive in chunks, until their responses close. Each body may be in memory four times: as chunks,
  * text, entity, and database message.
  */
-export const MAX_UNANSWERED = 32 * 1024 * 1024;
+export const MAX_BODIES = 32 * 1024 * 1024;
 
 /** Bodies up to this size have as much again, so that long bodies cannot block them. */
 export const SHORT = 16 * 1024;
@@ -83,7 +83,7 @@ export class UnreadBody {
     const response = request.res as Response;
     let own = 0;
     const take = (bytes: number): boolean => {
-      const max = own + bytes <= SHORT ? 2 * MAX_UNANSWERED : MAX_UNANSWERED;
+      const max = own + bytes <= SHORT ? 2 * MAX_BODIES : MAX_BODIES;
       // If no other body uses memory, every length has room.
       if (taken.value !== own && taken.value + bytes > max) return false;
       taken.add(bytes);

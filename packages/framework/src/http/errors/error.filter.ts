@@ -62,7 +62,7 @@ export class ErrorFilter implements ExceptionFilter {
 
   private send(response: Response, { status, headers, body }: ErrorResponse): void {
     response.error = body.error;
-    this.metrics.recordRefusal(body.error);
+    this.metrics.recordError(body.error);
     if (!response.headersSent) {
       for (const name of FILE_HEADERS) response.removeHeader(name);
       response.setHeaders(new Headers(headers));

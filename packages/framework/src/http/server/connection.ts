@@ -142,7 +142,7 @@ export class Connection {
       this.socket.end(rawResponse(errorResponse, this.port.recordError?.(errorResponse)));
     }
     const isAuthenticated = previous?.principal !== undefined;
-    lingeringClose(this.socket, isAuthenticated ? this.limits.refusedBody : undefined);
+    lingeringClose(this.socket, isAuthenticated ? this.limits.rejectedBody : undefined);
   }
 }
 
@@ -171,7 +171,7 @@ function bytesOf({ url, rawHeaders }: Request): number {
   return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
 }
 
-/** Destroys with an error, so that a truncated response does not count as sent (is-answered.ts). */
+/** Destroys with an error, so that a truncated response does not count as sent (is-sent.ts). */
 export function cutOff(socket: Socket): void {
   socket.destroy(new Error('the connection timed out'));
 }

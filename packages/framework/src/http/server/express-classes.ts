@@ -21,7 +21,7 @@ const WITHOUT_CACHE_CONTROL = Object.entries(SECURITY_HEADERS)
  */
 export function expressClasses(
   app: Express,
-  { refusedBody }: HttpLimits,
+  { rejectedBody }: HttpLimits,
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
   class ExpressRequest extends IncomingMessage {}
 
@@ -30,7 +30,7 @@ export function expressClasses(
   class ExpressResponse<Incoming extends IncomingMessage> extends BoundedResponse<Incoming> {
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
-      closeAfterUnreadBody(request, this, refusedBody);
+      closeAfterUnreadBody(request, this, rejectedBody);
       const [fields] = others;
       // Passing all fields at once costs half as much as `setHeader` for each.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {

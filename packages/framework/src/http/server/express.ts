@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.js';
-import type { CredentialsFailure } from '../../auth/credentials.error.js';
+import type { CredentialsErrorReason } from '../../auth/credentials.error.js';
 
 declare global {
   namespace Express {
@@ -14,7 +14,7 @@ declare global {
       /** Fails when the token is no longer valid. Set together with the principal. */
       requireValidToken?: () => Promise<void>;
       /** Why the guard rejected the request, or why its token became invalid. */
-      credentialsFailure?: CredentialsFailure;
+      credentialsErrorReason?: CredentialsErrorReason;
       /** Makes reading the body throw. Set while the body is read. */
       failBody?: ((error: Error) => void) | undefined;
       /** The whole body was read at once, so that Node has not noticed its end yet. */

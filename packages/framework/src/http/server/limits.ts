@@ -6,7 +6,7 @@ export const HTTP_LIMITS = {
   bodyIdle: 10_000,
   body: 60_000,
   /** The rest of a rejected body from a client with a valid token is read for this time. */
-  refusedBody: 10_000,
+  rejectedBody: 10_000,
   /** For a connection without traffic while a request runs or its response is not read. */
   socketIdle: 60_000,
   /**

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { statusOf } from '../../errors/error-kind.js';
 import { clientAddress } from '../../observability/client-address.js';
-import { isAnswered } from '../../observability/is-answered.js';
+import { isSent } from '../../observability/is-sent.js';
 import type { Metrics } from '../../observability/metrics.js';
 import { callerTrace } from '../../observability/trace-context.js';
 import { requestMetrics } from './request-metrics.js';
@@ -20,14 +20,14 @@ export function requestLog(log: Logger, metrics: Metrics) {
     // Behind a proxy only: the service itself speaks plain HTTP.
     const isSecure = request.headers['x-forwarded-proto'] !== undefined && request.secure;
     response.once('close', () => {
-      const isSent = isAnswered(response);
+      const sent = isSent(response);
       const seconds = (performance.now() - start) / 1_000;
       // Set by Express if a route matches.
       const path: unknown = request.route?.path;
       const route = typeof path === 'string' ? path : undefined;
-      const { method, principal, credentialsFailure } = request;
+      const { method, principal, credentialsErrorReason } = request;
       const { isBroken = false } = response;
-      const status = isSent
+      const status = sent
         ? response.statusCode
         : isBroken
           ? statusOf(response.error ?? 50000)
@@ -44,14 +44,14 @@ export function requestLog(log: Logger, metrics: Metrics) {
           method,
           route,
           status,
-          error: isSent || isBroken ? response.error : undefined,
+          error: sent || isBroken ? response.error : undefined,
           durationMs: Math.round(seconds * 1e6) / 1e3,
           client,
           principalKind: principal?.kind,
           principalId: principal?.id,
-          refusal: credentialsFailure,
+          refusal: credentialsErrorReason,
         },
-        isSent ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
+        sent ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
       );
     });
   };

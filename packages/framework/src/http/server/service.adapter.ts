@@ -44,7 +44,7 @@ export class ServiceAdapter extends ExpressAdapter {
       recordError: ({ status, body: { error } }) => {
         const requestId = randomUUID();
         logger.info({ requestId, status, error }, 'refused');
-        metrics.recordRefusal(error);
+        metrics.recordError(error);
         return { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId };
       },
     };

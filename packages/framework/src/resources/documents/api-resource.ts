@@ -16,6 +16,8 @@ import type { Document, ResourceDocs, Words } from './resource-docs.js';
 import { get, list, patch, remove, replace } from './stored-operations.js';
 import { exportRows, importRows } from './transfer-operations.js';
 
+const PLURAL = Symbol('plural');
+
 const ROUTES: Readonly<Record<string, Document>> = {
   'POST ': create,
   'GET ': list,
@@ -49,6 +51,7 @@ const ROUTES: Readonly<Record<string, Document>> = {
 export function ApiResource(docs: ResourceDocs): ClassDecorator {
   const words = wordsOf(docs);
   return (controller) => {
+    Reflect.defineMetadata(PLURAL, docs.plural, controller);
     const prototype = controller.prototype as Readonly<Record<string, object>>;
     for (const name of new MetadataScanner().getAllMethodNames(prototype)) {
       const method = Object.getOwnPropertyDescriptor(prototype, name);
@@ -61,6 +64,11 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
       }
     }
   };
+}
+
+/** The `plural` of {@link ApiResource}, if the controller has it. */
+export function pluralOf(controller: Type): string | undefined {
+  return Reflect.getMetadata(PLURAL, controller) as string | undefined;
 }
 
 /** @throws TypeError for a usual route that cannot be documented */

@@ -48,7 +48,7 @@ export const get: Document = (words, { response, status }) => {
       headers: entityTag,
     }),
     ApiErrors(
-      [ERRORS.parameterNotValid, key.ruleOf('id')],
+      [ERRORS.parameterNotValid, key.constraintOf('id')],
       [errors.noSuch, `there is no ${noun} with id ${key.missing}`],
       ERRORS.tooManyAnswers,
     ),
@@ -182,7 +182,7 @@ function ifMatch(noun: string) {
 
 function changeErrors({ key, errors }: Words, { hasPrecondition }: Method) {
   return [
-    [ERRORS.parameterNotValid, key.ruleOf('id')],
+    [ERRORS.parameterNotValid, key.constraintOf('id')],
     errors.noSuch,
     ...(hasPrecondition ? [ERRORS.preconditionFailed] : []),
     ERRORS.tooManyChanges,
@@ -199,9 +199,10 @@ function contentErrors(words: Words, method: Method) {
   ] as const;
 }
 
-/** What is stored after the last replacement and each patch. */
-function patched({ first: { id }, examples }: Words) {
-  let stored = { id, ...Object.values(examples.replace ?? {}).at(-1)?.value };
+/** What is stored after the last replacement, or else the create, and each patch. */
+function patched({ first, examples }: Words) {
+  const { id } = first;
+  let stored: object = { id, ...(Object.values(examples.replace ?? {}).at(-1)?.value ?? first) };
   return mapExamples(examples.patch, (changes) => {
     const members = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
     stored = { id, ...Object.fromEntries(members) };

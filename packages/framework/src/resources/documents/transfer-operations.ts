@@ -87,7 +87,7 @@ export const exportRows: Document = (words, { response, status }) => {
       },
     }),
     ApiErrors(
-      [ERRORS.parameterNotValid, key.ruleOf('after')],
+      [ERRORS.parameterNotValid, key.constraintOf('after')],
       ...words.searchErrors,
       ERRORS.tooManyExports,
     ),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Bulkheads, SOON } from '../../database/bulkheads.js';
+import { Bulkheads, SHORT_LOCK_WAIT } from '../../database/bulkheads.js';
 import { RowLockedError } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -50,7 +50,7 @@ export class RowSlots {
 
   /** The timeout for a lock in these slots, in milliseconds; `undefined`: the timeout of other locks. */
   lockWaitIn(slots: Semaphore): number | undefined {
-    return slots === this.bulkheads.locked ? undefined : SOON;
+    return slots === this.bulkheads.locked ? undefined : SHORT_LOCK_WAIT;
   }
 
   /** @throws RowLockedError */

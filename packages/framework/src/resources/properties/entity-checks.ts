@@ -1,4 +1,4 @@
-import type { EntityMetadata } from 'typeorm';
+import type { Driver, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
 /** @throws TypeError if there are several primary keys, or it is of another type */
@@ -17,51 +17,72 @@ export function requireKey(
 /** The prefix of all names that the statements of resources define, so that they are never ambiguous. */
 const RESERVED = 'rs__';
 
+/** Types that cannot be compared, or whose arrays have a name of their own. */
+const REPLACED_TYPES: Readonly<Record<string, string>> = {
+  json: 'jsonb',
+  enum: 'text',
+  'simple-enum': 'text',
+  bit: 'text',
+};
+
 /**
  * Rejects what TypeORM's own statements would heed, but the statements of a resource would not.
  *
- * @throws TypeError
+ * @throws TypeError with a line for each mistake
  */
-export function requireSupported({
-  name,
-  tableName,
-  columns,
-  deleteDateColumn,
-  embeddeds,
-  inheritancePattern,
-  relations,
-}: EntityMetadata): void {
-  const reject = (property: string, why: string) => {
-    throw new TypeError(`${name}${property === '' ? '' : `.${property}`}: ${why}`);
-  };
-  if (tableName.startsWith(RESERVED)) reject('', `no table can have a name with ${RESERVED}`);
-  for (const { propertyName, databaseName } of columns) {
+export function requireSupported(metadata: EntityMetadata, driver: Driver): void {
+  const mistakes = [...unsupported(metadata, driver)];
+  if (mistakes.length === 0) return;
+  const { name } = metadata;
+  const lines = mistakes.map(
+    ([property, why]) => `${name}${property === '' ? '' : `.${property}`}: ${why}`,
+  );
+  throw new TypeError(lines.join('\n'));
+}
+
+function* unsupported(
+  {
+    tableName,
+    columns,
+    deleteDateColumn,
+    embeddeds,
+    inheritancePattern,
+    relations,
+  }: EntityMetadata,
+  driver: Driver,
+): Generator<readonly [property: string, why: string]> {
+  if (tableName.startsWith(RESERVED)) yield ['', `no table can have a name with ${RESERVED}`];
+  const properties = new Map<string, string>();
+  for (const column of columns) {
+    const { propertyName, databaseName } = column;
     if (databaseName.startsWith(RESERVED)) {
-      reject(
-        propertyName,
-        `no column can have a name with ${RESERVED}: statements have such names`,
-      );
+      const why = `no column can have a name with ${RESERVED}: statements have such names`;
+      yield [propertyName, why];
+    }
+    const other = properties.get(databaseName);
+    if (other !== undefined) yield [propertyName, `${other} has the column ${databaseName}, too`];
+    properties.set(databaseName, propertyName);
+    const type = driver.normalizeType(column);
+    const instead = REPLACED_TYPES[type];
+    if (instead !== undefined)
+      yield [propertyName, `it cannot have the type ${type}: use ${instead}`];
+    if (column.isVirtualProperty) {
+      yield [propertyName, 'a resource computes nothing: @VirtualColumn() has no effect'];
     }
   }
-  if (inheritancePattern !== undefined) reject('', 'a resource cannot have @TableInheritance()');
+  if (inheritancePattern !== undefined) yield ['', 'a resource cannot have @TableInheritance()'];
   if (deleteDateColumn !== undefined) {
-    reject(
-      deleteDateColumn.propertyName,
-      'a resource removes rows: @DeleteDateColumn() has no effect',
-    );
+    const why = 'a resource removes rows: @DeleteDateColumn() has no effect';
+    yield [deleteDateColumn.propertyName, why];
   }
   for (const { propertyName } of embeddeds) {
-    reject(propertyName, 'a resource has no embedded columns: declare them in the entity');
-  }
-  const computed = columns.find(({ isVirtualProperty }) => isVirtualProperty);
-  if (computed !== undefined) {
-    reject(computed.propertyName, 'a resource computes nothing: @VirtualColumn() has no effect');
+    yield [propertyName, 'a resource has no embedded columns: declare them in the entity'];
   }
   for (const { propertyName, isEager, isManyToMany, joinColumns } of relations) {
-    if (isEager) reject(propertyName, 'a resource loads no relations: remove "eager"');
+    if (isEager) yield [propertyName, 'a resource loads no relations: remove "eager"'];
     // A many-to-many relation has a table of its own.
     if (!isManyToMany && joinColumns.some(({ isVirtual }) => isVirtual)) {
-      reject(propertyName, 'the column of a relation needs a property of its own, with @Column()');
+      yield [propertyName, 'the column of a relation needs a property of its own, with @Column()'];
     }
   }
 }

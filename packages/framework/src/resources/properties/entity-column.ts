@@ -39,7 +39,6 @@ const SHORT_TYPES =
 const VERBATIM_TYPES =
   /^(text|character varying|varchar|(small)?int(eger|[24])?|bool(ean)?|double precision|float8)$/;
 
-/** @throws TypeError for types that statements do not support */
 export function entityColumn(dataSource: DataSource, column: ColumnMetadata): EntityColumn {
   const { driver } = dataSource;
   const normalType = driver.normalizeType(column);
@@ -122,16 +121,8 @@ function textOf(value: unknown): unknown {
   return Array.isArray(value) ? value.map(textOf) : value;
 }
 
-/**
- * The type of a parameter. A `char(5)` is sent as text, so that its length is checked when it is stored, not cut off.
- *
- * @throws TypeError for types that cannot be compared (`json`), or whose arrays have a name of their own (`enum`)
- */
-function typeOf(type: string, { propertyPath, isArray }: ColumnMetadata): string {
-  const instead = { json: 'jsonb', enum: 'text', 'simple-enum': 'text', bit: 'text' }[type];
-  if (instead !== undefined) {
-    throw new TypeError(`${propertyPath} cannot have the type ${type}: use ${instead}`);
-  }
+/** The type of a parameter. A `char(5)` is sent as text, so that its length is checked when it is stored, not cut off. */
+function typeOf(type: string, { isArray }: ColumnMetadata): string {
   const base = /^(character|char|varchar)/.test(type) ? 'text' : type;
   return isArray ? `${base}[]` : base;
 }

@@ -65,7 +65,7 @@ export class EntityColumns {
   constructor(dataSource: DataSource, entity: Type, key = 'id') {
     const metadata = dataSource.getMetadata(entity);
     const primary = requireKey(metadata, key);
-    requireSupported(metadata);
+    requireSupported(metadata, dataSource.driver);
     this.tableName = metadata.tableName;
     this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);

@@ -39,7 +39,7 @@ export function parseInt64(text: string): bigint | undefined {
 const RANGE = `must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
 
 /** The message for any other parameter. */
-export function int64ParameterRule(name: string): string {
+export function int64Constraint(name: string): string {
   return `${name} ${RANGE}, in canonical decimal form`;
 }
 
@@ -53,7 +53,7 @@ export function Int64Parameter(description: string): PropertyDecorator {
   return Field(
     { ...INT64_SCHEMA, description, isOptional: true },
     Parsed(parseInt64),
-    Satisfies('isInt64', isInt64, int64ParameterRule('$property')),
+    Satisfies('isInt64', isInt64, int64Constraint('$property')),
   );
 }
 
@@ -81,4 +81,4 @@ export function IsInt64(): PropertyDecorator {
  * Parses a path parameter, percent-decoded: `/tools/%31` is `/tools/1` (RFC 3986, section 6.2.2.2). Only the canonical decimal form is
  * valid, so that each resource has a single path.
  */
-export class Int64Pipe extends ParameterPipe(parseInt64, int64ParameterRule) {}
+export class Int64Pipe extends ParameterPipe(parseInt64, int64Constraint) {}

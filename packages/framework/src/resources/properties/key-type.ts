@@ -1,5 +1,5 @@
-import { INT64_SCHEMA, int64ParameterRule, MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
-import { parseUuid, UUID_SCHEMA, uuidRule } from './uuid.js';
+import { INT64_SCHEMA, int64Constraint, MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
+import { parseUuid, UUID_SCHEMA, uuidConstraint } from './uuid.js';
 
 /** An id: a `bigint`, or a UUID in its canonical form. */
 export type Key = bigint | string;
@@ -17,7 +17,7 @@ export interface KeyType {
   readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
   parse(text: string): Key | undefined;
   /** The message for a parameter that is no key. */
-  ruleOf(name: string): string;
+  constraintOf(name: string): string;
   describe(noun: string): string;
   /** An example of a key without a row. */
   readonly missing: string;
@@ -34,7 +34,7 @@ export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
     fromDriver: (value) => BigInt(value as string),
     schema: INT64_SCHEMA,
     parse: parseInt64,
-    ruleOf: int64ParameterRule,
+    constraintOf: int64Constraint,
     describe: (noun) =>
       `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
     missing: '404',
@@ -46,7 +46,7 @@ export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
     fromDriver: String,
     schema: UUID_SCHEMA,
     parse: parseUuid,
-    ruleOf: uuidRule,
+    constraintOf: uuidConstraint,
     describe: (noun) => `The id of the ${noun}, with hyphens, in any case.`,
     missing: '01920000-0000-7000-8000-000000000404',
   },

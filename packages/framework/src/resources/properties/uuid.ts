@@ -22,14 +22,14 @@ export function parseUuid(text: string): string | undefined {
 }
 
 /** The message for any other value. */
-export function uuidRule(name: string): string {
+export function uuidConstraint(name: string): string {
   return `${name} must be a UUID with hyphens`;
 }
 
 function IsUuid(): PropertyDecorator {
   return applyDecorators(
     Parsed(parseUuid),
-    Matches(HYPHENATED, { message: uuidRule('$property') }),
+    Matches(HYPHENATED, { message: uuidConstraint('$property') }),
   );
 }
 
@@ -44,4 +44,4 @@ export function UuidParameter(description: string): PropertyDecorator {
 }
 
 /** Parses a path parameter, in any case. */
-export class UuidPipe extends ParameterPipe(parseUuid, uuidRule) {}
+export class UuidPipe extends ParameterPipe(parseUuid, uuidConstraint) {}

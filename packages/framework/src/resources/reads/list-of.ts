@@ -147,7 +147,7 @@ function Ids(key: KeyType): PropertyDecorator {
     Satisfies(
       'areIds',
       Array.isArray,
-      `ids must be at most ${MAX_IDS} ids, separated by commas; ${key.ruleOf('each of them')}`,
+      `ids must be at most ${MAX_IDS} ids, separated by commas; ${key.constraintOf('each of them')}`,
     ),
     Satisfies(
       'doIdsFit',

@@ -37,14 +37,10 @@ export interface SortKey {
   readonly cast: (parameter: string) => string;
 }
 
-/**
- * Texts have the order of their code points, in every database and after each update of the operating system.
- *
- * @throws TypeError if values of a type other than text can be long
- */
+/** Texts have the order of their code points, in every database and after each update of the operating system. */
 export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   const column = columns.column(property);
-  const { name, type, bytes } = column;
+  const { name, type } = column;
   if (type === 'text') {
     const start = (text: string) => `left(${text}, ${SORTED_CHARACTERS})`;
     return {
@@ -53,13 +49,6 @@ export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
       characters: SORTED_CHARACTERS,
       cast: (parameter) => start(`${parameter}::text`),
     };
-  }
-  // All types of short values have an order.
-  if (bytes !== undefined) {
-    const which = type === 'numeric' ? 'numeric without a precision' : type;
-    throw new TypeError(
-      `${columns.table}.${property}: lists cannot be sorted by the type ${which}`,
-    );
   }
   return {
     column,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
 /** Whether a closed response was sent. `writableFinished` is also true if the connection broke. */
-export function isAnswered({ writableFinished, req: { socket } }: ServerResponse): boolean {
+export function isSent({ writableFinished, req: { socket } }: ServerResponse): boolean {
   return writableFinished && socket.errored === null;
 }
