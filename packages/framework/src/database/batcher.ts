@@ -1,21 +1,16 @@
-import type { Span } from '@opentelemetry/api';
 import { requireSize, Sum } from '../bounds/sum.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
-import {
-  GroupLockedError,
-  isConflict,
-  isOfStatement,
-  isOutage,
-  RowLockedError,
-} from './database-error.js';
+import { isConflict, isOfStatement, isOutage, RowLockedError } from './database-error.js';
 import { beginBisection, canBePartial, FIRST_ROWS } from './bisection.js';
 import type { Bisection } from './bisection.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { transactionDepth } from './lock-waits/inside-transaction.js';
+import { rejectAll, Rejected } from './waiting-item.js';
+import type { Group, Waiting } from './waiting-item.js';
 
 /** While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -53,23 +48,6 @@ export interface BatcherOptions<Item, Result> {
   /** `reply` also limits the total time of an item, whose waits have timeouts of their own. */
   readonly limits?: DatabaseLimits;
 }
-
-/** The result of an item among several that the database, or the batcher, has rejected. */
-export class Rejected {
-  constructor(readonly reason: unknown) {}
-}
-
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly characters: number;
-  readonly begun: number;
-  timer: NodeJS.Timeout;
-  /** The span of the request, if tracing is on. */
-  readonly spans: readonly Span[];
-  settle(result: Result | Rejected): void;
-}
-
-type Group<Item, Result> = readonly Waiting<Item, Result>[];
 
 /**
  * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
@@ -308,12 +286,6 @@ export class Batcher<Item, Result> {
   private keyOf(entry: Waiting<Item, Result>): unknown {
     return this.options.keyOf === undefined ? entry : this.options.keyOf(entry.item);
   }
-}
-
-/** @param isSplittable whether an item could succeed without the others */
-function rejectAll(group: Group<unknown, never>, error: unknown, isSplittable: boolean): void {
-  const ofEach = isSplittable && error instanceof RowLockedError ? new GroupLockedError() : error;
-  for (const entry of group) entry.settle(new Rejected(ofEach));
 }
 
 function isOfKind(error: unknown, kind: ErrorKind): boolean {

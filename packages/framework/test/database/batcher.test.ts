@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Batcher, Rejected } from '../../src/database/batcher.js';
+import { Batcher } from '../../src/database/batcher.js';
+import { Rejected } from '../../src/database/waiting-item.js';
 import type { BatcherOptions } from '../../src/database/batcher.js';
 import {
   RejectedStatementError,

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Rejected } from '../../src/database/batcher.js';
+import { Rejected } from '../../src/database/waiting-item.js';
 import { Semaphore } from '../../src/database/semaphore.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Rejected } from '../../src/database/batcher.js';
+import { Rejected } from '../../src/database/waiting-item.js';
 import { inOrder } from '../../src/resources/transfers/in-order.js';
 
 /** Yields the items in pieces of some lengths. */

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { Batcher, Rejected } from '../../database/batcher.js';
+import { Batcher } from '../../database/batcher.js';
+import { Rejected } from '../../database/waiting-item.js';
 import { GroupLockedError, RowLockedError } from '../../database/database-error.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
 import type { Semaphore } from '../../database/semaphore.js';

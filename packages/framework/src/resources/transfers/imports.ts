@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Rejected } from '../../database/batcher.js';
+import { Rejected } from '../../database/waiting-item.js';
 import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Sum } from '../../bounds/sum.js';
-import { Rejected } from '../../database/batcher.js';
+import { Rejected } from '../../database/waiting-item.js';
 
 /** While a group is stored, the next one is read. */
 const MAX_GROUPS = 2;
