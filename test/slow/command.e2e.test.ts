@@ -14,6 +14,8 @@ import type { TestService } from '../support/test-service.js';
 import { enterFolder, linkTo, serve, unsteady } from '../command/stand-ins.js';
 
 const PROJECT = process.cwd();
+/** No file can have it. */
+const LONG_NAME = `${'n'.repeat(300)}.ndjson`;
 
 let service: TestService;
 /** Another replica, on the database of `service`. */
@@ -177,10 +179,10 @@ describe('import', () => {
       'import',
       'a.ndjson',
       '--refused',
-      'no/folder.ndjson',
+      LONG_NAME,
     ]);
     expect(stderr).toContain(
-      'plant-store: the refused records cannot be written to no/folder.ndjson: ENOENT\n',
+      `plant-store: the refused records cannot be written to ${LONG_NAME}: ENAMETOOLONG\n`,
     );
     expect(stderr).toContain('The import is incomplete.');
     expect(stderr).not.toContain('mend them');
@@ -383,7 +385,8 @@ describe('export', () => {
     await service.post({ id: 1, name: 'a, "b"\n', tag: '' });
     await service.post({ id: -5, name: 'Ficus' });
     await writeFile('plants.csv', 'old');
-    const { code, stdout, stderr } = await run(['export', '--output', 'plants.csv']);
+    const args = ['export', '--overwrite', '--output', 'plants.csv'];
+    const { code, stdout, stderr } = await run(args);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^exported 2 plants in \d+\.\d s \(\d+ plants\/s\)\n$/);
     expect(code).toBe(0);
@@ -393,7 +396,7 @@ describe('export', () => {
       { id: '1', name: '"a, ""b""\n"', tag: '""' },
     );
     expect(await readFile('plants.csv', 'utf8')).toBe(exported);
-    const broken = await run(['export', '--output', 'plants.csv'], {
+    const broken = await run(args, {
       env: { PLANT_STORE_TOKEN: 'another' },
     });
     expect(broken.code).toBe(3);
@@ -600,7 +603,7 @@ describe('export', () => {
 
 describe('the connection', () => {
   it.each([
-    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set\n'],
+    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set, and no service runs in this folder\n'],
     [{ PLANT_STORE_URL: 'localhost:3000' }, 'PLANT_STORE_URL must be an http or https URL'],
     [
       { PLANT_STORE_TOKEN: '' },

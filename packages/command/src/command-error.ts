@@ -32,7 +32,12 @@ export interface Reason {
   readonly message: string;
 }
 
-export function reasonOf({ code: error, reason: message, status, statusText }: ServiceError): Reason {
+export function reasonOf({
+  code: error,
+  reason: message,
+  status,
+  statusText,
+}: ServiceError): Reason {
   // A proxy has no number.
   return error === undefined
     ? { message: `the answer was ${status} ${statusText}` }
@@ -71,6 +76,8 @@ export function usageError(message: string): CommandError {
 export function exitCodeOf(error: unknown, signal: AbortSignal): number {
   if (signal.aborted) return 128 + constants.signals[signal.reason as NodeJS.Signals];
   if (isBrokenPipe(error)) return 128 + constants.signals.SIGPIPE;
+  // The parameters of a request are arguments of the command.
+  if (error instanceof ServiceError && error.status === 400) return EXIT.usage;
   return error instanceof CommandError ? error.exitCode : EXIT.incomplete;
 }
 

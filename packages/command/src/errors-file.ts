@@ -32,9 +32,7 @@ export class ErrorsFile extends NewFile {
     if (format === undefined) {
       throw usageError(`--errors must end in .ndjson, .jsonl or .csv: ${path} does not`);
     }
-    if (!statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) {
-      throw usageError(`--errors: there is no folder ${dirname(path)}`);
-    }
+    requireFolder('--errors', path);
     this.format = format;
   }
 
@@ -47,4 +45,11 @@ export class ErrorsFile extends NewFile {
     });
     await this.append(Buffer.from(isCsv ? csvHeader(COLUMNS) : ''), lines);
   }
+}
+
+/** @throws CommandError */
+export function requireFolder(option: string, path: string): void {
+  const folder = dirname(path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw usageError(`${option}: there is no folder ${folder}`);
 }

@@ -16,12 +16,12 @@ import {
 import type { Connection } from './connection/connection.js';
 import { NDJSON, Requests } from './connection/requests.js';
 import type { ColumnNames } from './csv/csv-header.js';
-import { ErrorsFile } from './errors-file.js';
+import { ErrorsFile, requireFolder } from './errors-file.js';
 import type { Refusal } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
-import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
+import { checkSource, checkText, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
 import type { Input, InputRecord } from './records.js';
@@ -42,6 +42,9 @@ export interface ImportOptions {
   readonly unescapeFormulas?: boolean;
   /** What CSV files call columns otherwise. */
   readonly map?: ColumnNames;
+  /** Between the columns of CSV files, unless their header lines tell. */
+  readonly separator?: string;
+  readonly json?: boolean;
 }
 
 type Sendable = InputRecord & { readonly json: Buffer };
@@ -62,12 +65,18 @@ export async function importFiles(
   const { unescapeFormulas = false } = options;
   const names: ColumnNames = options.map ?? new Map();
   const convertText = unescapeFormulas ? unescapeFormula : undefined;
+  const { refused: refusedFile, separator } = options;
+  const command = connection.service.identity.name;
+  for (const file of files) await checkText(file, command);
   const sources = files.map((file) => {
     const format = formatOf(file, options.format);
-    if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');
-    if (names.size > 0 && format !== 'csv') throw usageError('--map is for CSV');
-    return { file, columns, names, format, convertText };
+    const isCsv = format === 'csv';
+    if (unescapeFormulas && !isCsv) throw usageError('--unescape-formulas is for CSV');
+    if (names.size > 0 && !isCsv) throw usageError('--map is for CSV');
+    if (separator !== undefined && !isCsv) throw usageError('--separator is for CSV');
+    return { command, file, columns, names, separator, format, convertText };
   });
+  if (refusedFile !== undefined) requireFolder('--refused', refusedFile);
   const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
   let size = 0;
   for (const source of sources) size += await checkSource(source);
@@ -77,11 +86,12 @@ export async function importFiles(
   try {
     for (const source of sources) {
       const { file } = source;
-      const refused = new NewFile(options.refused ?? refusedPath(source), 'the refused records');
+      const refused = new NewFile(refusedFile ?? refusedPath(source), 'the refused records');
       const bytes = file === '-' ? terminal.stdin : createReadStream(file);
       addAbortSignal(run.signal, bytes);
       try {
-        await run.add(nameOf(source), await inputOf(source, bytes), refused);
+        const say = (text: string) => progress.print(text);
+        await run.add(nameOf(source), await inputOf(source, bytes, say), refused);
       } finally {
         await refused.close();
       }
@@ -94,13 +104,15 @@ export async function importFiles(
   progress.stop();
   const inputError = failure instanceof InputError ? failure : undefined;
   if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
-  run.report(terminal);
+  run.report(terminal, options.json);
   if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
-  progress.print(explain(failure, signal, connection.service.identity.name));
+  progress.print(explain(failure, signal, command));
   progress.print(
     `The import is incomplete. ${remedyFor(failure)} it again: what is stored stays, and is not stored twice.`,
   );
-  return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
+  return inputError || failure instanceof ServiceError
+    ? EXIT.incomplete
+    : exitCodeOf(failure, signal);
 }
 
 function remedyFor(failure: unknown): string {
@@ -171,10 +183,13 @@ class Import {
     if (this.failure !== undefined) throw this.failure as Error;
   }
 
-  report({ stdout }: Terminal): void {
+  report({ stdout }: Terminal, isJson = false): void {
+    const { created, unchanged, refused, refusedFiles } = this;
     const { seconds, speed } = this.progress;
+    const counts = `created ${created}, unchanged ${unchanged}, refused ${refused}`;
+    const json = { created, unchanged, refused, seconds, refusedFiles };
     stdout.write(
-      `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${speed})\n`,
+      isJson ? `${JSON.stringify(json)}\n` : `${counts} in ${seconds.toFixed(1)} s (${speed})\n`,
     );
     if (this.refused > PRINTED) {
       const hint = this.errors === undefined ? ': --errors FILE saves all reasons' : '';

@@ -30,6 +30,7 @@ function retries(announced: string[] = []): Requests {
     baseUrl: 'http://store.test',
     limits: LIMITS,
     token: () => Promise.resolve('secret'),
+    tokenVariable: 'TOOL_LIBRARY_TOKEN',
   };
   const announce = (message: string) => void announced.push(message);
   return new Requests(connection, new AbortController().signal, announce);

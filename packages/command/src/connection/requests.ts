@@ -99,13 +99,18 @@ export class Requests {
   private delayAfter(error: unknown, failures: number, start: number): number {
     this.signal.throwIfAborted();
     const failure = temporaryOf(error);
-    if (failure === undefined) throw error;
+    if (failure === undefined) throw this.explained(error);
     const { firstPause, longestPause } = this.connection.limits;
     const wait = Math.max(failure.retryAfter, backoff(failures, firstPause, longestPause));
     this.check(failure, Math.max(start, this.lastSuccess), wait);
     this.announceFailure(failure, wait);
     if (!(failure instanceof Unreachable)) this.repeats += 1;
     return wait;
+  }
+
+  private explained(error: unknown): unknown {
+    if (!(error instanceof ServiceError) || error.status !== 401) return error;
+    return new ContactError(`${textOf(reasonOf(error))}: check ${this.connection.tokenVariable}`);
   }
 
   /** @throws CommandError if nothing will have succeeded for too long after the wait */
