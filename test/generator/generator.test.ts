@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,8 +28,10 @@ async function npm(...words: readonly string[]): Promise<string> {
 beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), 'plant-store-generator-'));
   const { stdout } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard']);
-  for (const file of stdout.trimEnd().split('\n')) {
-    await cp(file, join(project, file), { recursive: true });
+  // The compiler takes what is compiled already, if the sources are as they were.
+  const compiled = (await readdir('packages')).map((name) => `packages/${name}/build`);
+  for (const file of [...stdout.trimEnd().split('\n'), ...compiled.filter(existsSync)]) {
+    await cp(file, join(project, file), { recursive: true, preserveTimestamps: true });
   }
   await rm(join(project, 'node_modules'), { recursive: true, force: true });
   await linkPackages(project);

@@ -341,12 +341,12 @@ describe('an application', () => {
     );
   });
 
-  it('needs the framework, and bootstrap()', async () => {
+  it('needs the framework, and a database', async () => {
     expect(() => identityOf(ToolsModule)).toThrow(
       'ToolsModule does not import FrameworkModule.forRoot',
     );
     await expect(Test.createTestingModule({ imports: [AppModule] }).compile()).rejects.toThrow(
-      'start the application with bootstrap()',
+      'needs DATABASE_URL and AUTH_TOKEN',
     );
   });
 });

@@ -22,6 +22,7 @@ import { addressIn } from '../observability/client-address.js';
 import { NestLog } from '../observability/logger.js';
 import { GIVEN_OBSERVABILITY } from '../observability/observability.module.js';
 import type { Observability } from '../observability/observability.module.js';
+import { serviceModuleOf } from './framework.module.js';
 import { checkDeclarations } from './start-checks.js';
 import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
 
@@ -63,8 +64,11 @@ export async function createApp(
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
+  setUp(created, config, observability, limits);
+  await serviceModuleOf(app).configure?.(created);
   await checkDeclarations(created, app);
-  return setUp(created, config, observability, limits);
+  removeDisabled(created, config);
+  return created;
 }
 
 /** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
@@ -74,7 +78,6 @@ export function setUp(
   { logger, metrics }: Observability,
   limits: HttpLimits,
 ): NestExpressApplication {
-  removeDisabled(app, config);
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
 

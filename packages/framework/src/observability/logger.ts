@@ -37,7 +37,7 @@ export function bufferedStdout(): DestinationStream {
   });
   // On a full disk, later lines may succeed; but at the exit, a failing write would be repeated for ever.
   stdout.on('error', () => {
-    stdout.flushSync = () => {};
+    Object.assign(stdout, { flushSync() {} });
   });
   return stdout;
 }

@@ -19,7 +19,7 @@ export function descriptionOf(document: OpenAPIObject, summary: string): string 
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation${hasSeveral ? ', or one of several' : ''}: ${scopes}. Otherwise the request is refused with 403.`}
+Every request needs a bearer token in its \`Authorization\` header${othersOf(document)}${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation${hasSeveral ? ', or one of several' : ''}: ${scopes}. Otherwise the request is refused with 403.`}
 
 ## Errors
 
@@ -28,6 +28,12 @@ A failed request is answered with an Error. Its \`error\` number identifies the 
 ## Retries
 
 After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again${retriesOf(methods)}${ids}`;
+}
+
+/** Credentials of the service's own. */
+function othersOf({ security = [] }: OpenAPIObject): string {
+  const names = security.flatMap((each) => Object.keys(each)).slice(1);
+  return names.map((name) => ` or \`${name}\``).join('');
 }
 
 /** Clients that obey this must not create anything twice. */

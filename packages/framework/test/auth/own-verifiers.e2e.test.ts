@@ -151,6 +151,7 @@ class BookingsController {
       auth: {
         imports: [SessionsModule],
         verifiers: [LoginVerifier, SessionVerifier, ProxyVerifier],
+        securitySchemes: { proxy: { type: 'apiKey', in: 'header', name: 'X-Client-Subject' } },
       },
     }),
     SessionsModule,
@@ -284,6 +285,15 @@ describe('a header field of a trusted proxy', () => {
       status,
       body: { error },
     });
+  });
+});
+
+it('the document describes them', async () => {
+  const { body } = await service.send('GET', '/openapi.json');
+  expect(body).toMatchObject({
+    info: { description: expect.stringContaining('header or `proxy`, unless') },
+    security: [{ bearerAuth: [] }, { proxy: [] }],
+    components: { securitySchemes: { bearerAuth: {}, proxy: { type: 'apiKey', in: 'header' } } },
   });
 });
 

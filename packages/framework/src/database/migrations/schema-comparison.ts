@@ -252,8 +252,9 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   if (row?.exists !== true) {
     const isRead = (text: unknown) =>
       String(text).startsWith('SELECT') && String(text).includes(`"${table}"`);
-    runner.query = (...parts: unknown[]) =>
+    const queryOthers = (...parts: unknown[]) =>
       isRead(parts[0]) ? Promise.resolve([] as never) : query(...parts);
+    runner.query = queryOthers;
   }
   return runner;
 }
