@@ -305,7 +305,7 @@ describe('POST /plants/import', () => {
     const release = await lockPlants(service.database);
     const socket = await openImport();
     try {
-      const plants = Array.from({ length: 10_000 }, (_, id) => ({ id, name: 'a' }));
+      const plants = Array.from({ length: 1_000 }, (_, id) => ({ id, name: 'a' }));
       socket.send(chunk(ndjson(...plants)));
       await vi.waitFor(async () => {
         const waiting = await service.database.query(

@@ -57,7 +57,7 @@ export class Imports<Content extends Identified> {
     items: () => {
       const { creates, slots } = this.options;
       const isBeside = creates.sinceCreate < RECENT;
-      return (isBeside ? WINDOW.besideCreates : Math.floor(WINDOW.items / slots.used)) >> 1;
+      return isBeside ? WINDOW.besideCreates : Math.floor(WINDOW.items / slots.used);
     },
     size: WINDOW.bytes,
     sizeOf: ({ length }) => length,

@@ -2,12 +2,12 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { Sum } from '../../bounds/sum.js';
 import { Rejected } from '../../database/waiting-item.js';
 
-/** While a group is stored, the next one is read. */
-const MAX_GROUPS = 2;
+/** Small groups let other requests run between them. The batcher stores several together. */
+const MAX_GROUPS = 8;
 
 /** Limits of the items in work. The last group may exceed the size. */
 export interface Window<Item> {
-  /** In a group, of which two are in work. May change over time. */
+  /** In work. May change over time. */
   items(): number;
   readonly size: number;
   sizeOf(item: Item): number;
@@ -45,7 +45,7 @@ export async function* inOrder<Item, Result>(
     for (;;) {
       while (taken < arrived.length && groups.length < MAX_GROUPS && size.value < window.size) {
         if (signal.aborted) break;
-        const some = arrived.slice(taken, taken + window.items());
+        const some = arrived.slice(taken, taken + Math.ceil(window.items() / MAX_GROUPS));
         taken += some.length;
         const group = start(some);
         groups.push(group);
