@@ -46,6 +46,10 @@ export {
 } from './http/body/dto.pipe.js';
 export { PATCH_TYPES } from './http/body/merge-patch.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
+export { Health } from './observability/health.js';
+export type { HealthCheckOptions } from './observability/health.js';
+export { Metrics } from './observability/metrics.js';
+export { Logger } from './observability/service-logger.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';

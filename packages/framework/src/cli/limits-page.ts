@@ -29,6 +29,8 @@ import { UNAUTHENTICATED } from '../http/body/unread-body.js';
 import { MAX_PIPELINED } from '../http/server/connection.js';
 import { LAST_CALL } from '../http/server/drain.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
+import { CHECK_INTERVAL } from '../observability/health-check.js';
+import { MAX_PROBE_WAIT } from '../observability/health.js';
 import { MAX_CONNECTIONS } from '../management/management-server.js';
 import { MAX_BUFFERED } from '../observability/logger.js';
 import { FLUSH_TIMEOUT } from '../observability/open-telemetry-tracer.js';
@@ -75,6 +77,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | --- | --- | --- |
 | connections | ${number(HTTP_LIMITS.connections)} | closed at once |
 | connections to the management port | ${MAX_CONNECTIONS} | the connection that was idle longest is closed |
+| health check of a service | a run in ${time(CHECK_INTERVAL)}; a probe waits ${time(MAX_PROBE_WAIT)} | the state of the last run |
 | time to receive the header fields, on both ports | ${time(HTTP_LIMITS.headers)} | ${error(ERRORS.requestTimeout)} |
 | time to receive a body; between two chunks | ${time(HTTP_LIMITS.body)}; ${time(HTTP_LIMITS.bodyIdle)} | ${error(ERRORS.requestTimeout)} |
 | length of a body, or of a line of an import | ${unlessSet('BODY_LIMIT')} | ${error(ERRORS.bodyTooLarge)} |
