@@ -52,5 +52,10 @@ function textOf(declaration) {
   const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
   const text = printer.printNode(ts.EmitHint.Unspecified, node, node.getSourceFile());
   const lines = text.split('\n').filter((line) => !/^ {4}(private |#)/.test(line));
-  return lines.join('\n').replace(/^export (declare )?/, '');
+  // The order of an inferred union depends on what was compiled before.
+  const sorted = (union) => union.split(' | ').toSorted().join(' | ');
+  return lines
+    .join('\n')
+    .replace(/^export (declare )?/, '')
+    .replaceAll(/"[^"\n]*"(?: \| "[^"\n]*")+/g, sorted);
 }

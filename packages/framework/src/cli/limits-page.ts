@@ -93,7 +93,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | requests of a principal | \`RATE_LIMIT\` per minute, off by default; ${number(MAX_PRINCIPALS)} principals are counted | ${error(ERRORS.rateLimited)}; principals that were away longest are forgotten |
 | token of an import, an export or a stream | verified every ${time(CHECK)} | what has not ended ${time(REST)} after the token has ended is broken off |
 | imports at once | ${MAX_IMPORTS}, without a limit on their duration | ${error(ERRORS.tooManyImports)} |
-| lines of an import that are being stored | ${WINDOW.items}; ${WINDOW.besideCreates} while single creates arrive | the import waits |
+| lines of imports that are being stored | ${WINDOW.items} of all imports; ${WINDOW.besideCreates} of each while single creates arrive | the import waits |
 | exports at once | ${MAX_EXPORTS}, without a limit on their duration | ${error(ERRORS.tooManyExports)} |
 | page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | the page has fewer items, and a \`Link\` |
 | ids of a list; filters, percent-encoded; with a sort by a column | ${MAX_IDS}; ${number(MAX_FILTERS)} bytes; ${number(MAX_FILTERS_BESIDE_VALUE)} bytes | ${error(ERRORS.parameterNotValid)} |
