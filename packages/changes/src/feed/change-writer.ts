@@ -45,7 +45,7 @@ export class ChangeWriter {
     columns: readonly EntityColumn[],
   ) {
     this.content = columns.slice(0, -OWN.length);
-    this.id = 1 + columns.findIndex(({ property }) => property === 'id');
+    this.id = 1 + columns.findIndex((column) => column.property === 'id');
     this.idColumn = columns[this.id - 1]!;
   }
 

@@ -1,24 +1,12 @@
 import { Connection } from './connection.js';
-import type { Call, ClientOptions, Content } from './connection.js';
+import type { ClientOptions, Content } from './connection.js';
 import { parseJson } from './exact-json.js';
 import { CALLS } from './generated.js';
 import type { RequestOptions } from './pages.js';
 import { randomKey } from './resource.js';
+import type { ServiceCall } from './resource-types.js';
 
 const JSON_TYPE = 'application/json';
-
-/** What a client knows of an operation, besides what it checks. */
-export interface ServiceCall {
-  readonly method: Call['method'];
-  readonly path: string;
-  /** The names of the header fields that are parameters. */
-  readonly headers: readonly string[];
-  /** Of the body of the request. */
-  readonly contentType?: string | undefined;
-  /** `raw` is neither JSON nor nothing. */
-  readonly response: 'json' | 'none' | 'raw';
-  readonly int64: readonly string[];
-}
 
 /**
  * The operations by their ids. Each takes all its parameters, and its `body`, as properties of one object. It returns what JSON

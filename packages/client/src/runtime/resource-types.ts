@@ -87,6 +87,19 @@ export interface ExactParameter extends ExactSchema {
   readonly isJoined?: boolean;
 }
 
+/** What a client knows of an operation, besides what it checks. */
+export interface ServiceCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** The names of the header fields that are parameters. */
+  readonly headers: readonly string[];
+  /** Of the body of the request. */
+  readonly contentType?: string | undefined;
+  /** `raw` is neither JSON nor nothing. */
+  readonly response: 'json' | 'none' | 'raw';
+  readonly int64: readonly string[];
+}
+
 export interface ExactOperation {
   readonly path?: Readonly<Record<string, ExactSchema>>;
   readonly query?: Readonly<Record<string, ExactParameter>>;
