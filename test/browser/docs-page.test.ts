@@ -447,14 +447,14 @@ describe('the reference', () => {
     );
   });
 
-  it('says of each failure what to do, and has those of every operation in one place', async () => {
+  it('says of each error what to do, and has those of every operation in one place', async () => {
     for (const text of await reading.locator('.errors td').allInnerTexts()) {
       expect(text).not.toBe('');
     }
     const reference = reading.locator(ofOperation('createPlant'));
     const titles = await reference.locator('.errors thead th').allInnerTexts();
     expect(titles).toEqual(['Error', 'Meaning', 'What to do']);
-    await reference.getByText('those of every operation').click();
+    await reference.getByText('the errors of every operation').click();
     const common = reading.locator('.text:has(#common-errors)');
     expect(await common.getByText('50300').isVisible()).toBe(true);
     const field = reference.locator('.headers').getByText('Accept-Post');

@@ -47,7 +47,6 @@ describe('the command refuses', () => {
     ['a hyphen', ['orchard-', 'orchards'], 'usage: npm run generate'],
     ['a digit', ['orchard', '2orchards'], 'usage: npm run generate'],
     ['a path', ['orchard', '../orchards'], 'usage: npm run generate'],
-    ['the same plural', ['sheep', 'sheep'], 'the plural of sheep must be another name'],
     ['a keyword', ['class', 'classes'], 'class cannot be the name of a resource'],
     ['what each object has', ['constructor', 'constructors'], 'constructor cannot be the name'],
     ['a name of the framework', ['feed', 'feeds'], 'feed cannot be the name of a resource'],
