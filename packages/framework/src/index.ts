@@ -39,6 +39,7 @@ export { RequestSignal } from './http/responses/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {
   BodyTypes,
+  DtoArrayPipe,
   DtoPipe,
   ExactDigits,
   NoOtherParameters,

@@ -70,6 +70,8 @@ export function expressClasses(
           : SECURITY_FIELDS;
         return super.writeHead(status, [REQUEST_ID_HEADER, request.id, ...fields]);
       }
+      // A response before, with a field that Node.js rejects, may have set it.
+      this.fieldLines = '';
       for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
         if (!this.hasHeader(name)) this.setHeader(name, value);
       }
