@@ -70,6 +70,26 @@ describe('work on items in order', () => {
     );
   });
 
+  it('takes no items beyond a window that has become smaller', async () => {
+    let limit = 24;
+    let inWork = 0;
+    const perform = async (some: readonly number[]) => {
+      inWork += some.length;
+      expect(inWork).toBeLessThanOrEqual(limit);
+      await turn();
+      return some;
+    };
+    const items = Array.from({ length: 100 }, () => 0);
+    const { signal } = new AbortController();
+    const window = { ...SMALL, items: () => limit };
+    for await (const some of inOrder(each(items), window, perform, signal)) {
+      inWork -= some.length;
+      // The groups that were taken before may be more than fits now.
+      limit = Math.max(5, inWork);
+    }
+    expect(inWork).toBe(0);
+  });
+
   it('fails after the results before the failure, and closes the source', async () => {
     let isClosed = false;
     const source = async function* () {

@@ -14,6 +14,7 @@ export interface Window<Item> {
 }
 
 interface Group<Result> {
+  readonly items: number;
   readonly size: number;
   results: readonly (Result | Rejected)[];
   readonly ended: Promise<void>;
@@ -39,16 +40,20 @@ export async function* inOrder<Item, Result>(
   let arrived: readonly Item[] = [];
   let taken = 0;
   const groups: Group<Result>[] = [];
+  const inWork = new Sum();
   const size = new Sum();
   let sourceError: PromiseRejectedResult | undefined;
   try {
     for (;;) {
       while (taken < arrived.length && groups.length < MAX_GROUPS && size.value < window.size) {
-        if (signal.aborted) break;
-        const some = arrived.slice(taken, taken + Math.ceil(window.items() / MAX_GROUPS));
+        const limit = window.items();
+        const free = limit - inWork.value;
+        if (signal.aborted || free <= 0) break;
+        const some = arrived.slice(taken, taken + Math.min(free, Math.ceil(limit / MAX_GROUPS)));
         taken += some.length;
         const group = start(some);
         groups.push(group);
+        inWork.add(group.items);
         size.add(group.size);
       }
       const further = signal.aborted || taken < arrived.length ? undefined : next;
@@ -56,7 +61,8 @@ export async function* inOrder<Item, Result>(
       if (waits.length === 0) break;
       const event = await Promise.race(waits);
       if (event === undefined) {
-        const { results, size: done } = groups.shift()!;
+        const { results, items: ended, size: done } = groups.shift()!;
+        inWork.subtract(ended);
         size.subtract(done);
         const error = results.find((result) => result instanceof Rejected);
         yield (
@@ -86,6 +92,7 @@ export async function* inOrder<Item, Result>(
 
   function start(some: readonly Item[]): Group<Result> {
     const group: Group<Result> = {
+      items: some.length,
       size: some.reduce((sum, item) => sum + window.sizeOf(item), 0),
       results: [],
       ended: perform(some).then(
