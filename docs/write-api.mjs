@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 /*
@@ -15,7 +16,7 @@ for (const name of PACKAGES) {
   const folder = new URL(`../packages/${name}/`, import.meta.url);
   const { exports } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
   const doors = Object.entries(exports).flatMap(([door, { types }]) =>
-    types === undefined ? [] : [[door, new URL(types, folder).pathname]],
+    types === undefined ? [] : [[door, fileURLToPath(new URL(types, folder))]],
   );
   const program = ts.createProgram(
     doors.map(([, file]) => file),

@@ -16,7 +16,7 @@ export class Progress {
   bytes = 0;
   private readonly start = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
-  /** The share of the bar, which follows the bytes: those of a request count at once when it ends. */
+  /** The share of the bar, which follows the bytes. The bytes of a request count when it ends. */
   private shown = 0;
 
   /** @param noun of the rows, in the plural */

@@ -75,12 +75,14 @@ export function separatorOf(
 ): Separator | undefined {
   const [line = ''] = new TextDecoder()
     .decode(beginning)
-    .trimStart()
+    .replace(/^[\r\n]+/, '')
     .split(/[\r\n]/);
-  return (Object.keys(SEPARATORS) as Separator[]).find((separator) => {
+  const isBy = (separator: string) => {
     const fields = line.split(separator).map((field) => field.trim().replaceAll('"', ''));
     return fields.length > 1 && fields.some((field) => isKnown(field, columns, names));
-  });
+  };
+  if (isBy(',')) return undefined;
+  return (Object.keys(SEPARATORS) as Separator[]).find(isBy);
 }
 
 export function pluralOf(separator: Separator): string {

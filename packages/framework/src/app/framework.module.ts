@@ -53,14 +53,15 @@ export class FrameworkModule implements OnModuleInit {
     identity: Identity,
     { variables = {}, auth, configure }: FrameworkOptions = {},
   ): ServiceModule {
+    const hasVerifiers = auth !== undefined && auth.verifiers.length > 0;
     return {
       module: FrameworkModule,
       identity,
       variables,
       configure,
-      hasVerifiers: auth !== undefined,
+      hasVerifiers,
       imports: [
-        ConfigModule.forRoot(identity, variables, auth !== undefined),
+        ConfigModule.forRoot(identity, variables, hasVerifiers),
         ObservabilityModule,
         DatabaseModule,
         AuthModule.forRoot(auth),
@@ -105,7 +106,7 @@ type Imported = Type | DynamicModule | ForwardReference<() => Imported> | Promis
 
 /** A module, and all that it imports. What a promise imports is not known yet. */
 function importedBy(given: Imported, found = new Set<Imported>()): ReadonlySet<Imported> {
-  const module = 'forwardRef' in given ? given.forwardRef() : given;
+  const module = given && 'forwardRef' in given ? given.forwardRef() : given;
   // An import that is not loaded yet, which Nest rejects.
   if (!module || found.has(module)) return found;
   found.add(module);

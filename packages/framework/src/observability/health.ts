@@ -10,8 +10,11 @@ import { Readiness } from './readiness.js';
 /** How long a probe waits for checks, in milliseconds: less than the timeout of a usual probe, which is 1 s. */
 export const MAX_PROBE_WAIT = 500;
 
+/** In milliseconds. */
+const MAX_TIMEOUT = 60_000;
+
 export interface HealthCheckOptions {
-  /** In milliseconds; 1,000 by default. */
+  /** In milliseconds, at most 60,000; 1,000 by default. */
   readonly timeout?: number;
   /**
    * `ready`: while the check fails, the replica gets no requests. Only for what a replica has for itself: a server on which all
@@ -48,8 +51,8 @@ export class Health {
    * the metric `…_health_check_up` and, when it changes, in the log. It runs at most once in two seconds, however many ask.
    *
    * @param name such as `smtp`
-   * @param check gets a signal that aborts at the timeout
-   * @throws TypeError for a name that is not valid, or that another check has
+   * @param check gets a signal that aborts at the timeout. It must end then: the next run does not wait for it
+   * @throws TypeError for a name or a timeout that is not valid, or a name that another check has
    */
   add(
     name: string,
@@ -58,6 +61,9 @@ export class Health {
   ): void {
     if (!/^[a-z][a-z0-9_-]*$/.test(name)) {
       throw new TypeError(`the health check ${JSON.stringify(name)} has no name such as smtp`);
+    }
+    if (!Number.isInteger(timeout) || timeout < 1 || timeout > MAX_TIMEOUT) {
+      throw new TypeError(`the timeout of the health check ${name} is not 1 to ${MAX_TIMEOUT} ms`);
     }
     if (this.checks.has(name)) throw new TypeError(`there are two health checks ${name}`);
     const added = new HealthCheck(name, check, timeout, affects, this.log);
