@@ -165,6 +165,18 @@ it.each([
   expect(bodies).toEqual(Array(2).fill('{"id":1,"name":"a;b","tag":"x,y"}\n'));
 });
 
+it('takes commas first, also if a name that they separate has a semicolon', async () => {
+  const bodies: string[] = [];
+  listener.mockImplementation((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+    halfRefused(request, response);
+  });
+  await writeFile('a.csv', 'id,"Label;tag"\n1,Ficus\n');
+  const { stderr } = await run(['import', 'a.csv', '--map', 'Label;tag=name']);
+  expect(stderr).not.toContain('separated');
+  expect(bodies).toEqual(['{"id":1,"name":"Ficus"}\n']);
+});
+
 it.each([
   [':', 'id:name\n1:a\n2:\n'],
   ['tab', 'id\tname\n1\ta\n2\t\n'],

@@ -246,6 +246,11 @@ describe('the health checks of a service', () => {
     ]);
   });
 
+  it.each([0, -1, 0.5, NaN, Infinity, 60_001])('cannot have a timeout of %d ms', (timeout) => {
+    const add = () => service.get(Health).add('printer', () => {}, { timeout });
+    expect(add).toThrow('the timeout of the health check printer is not 1 to 60000 ms');
+  });
+
   it('end at their timeout, and do not delay a probe longer than its bound', async () => {
     let signal: AbortSignal | undefined;
     outside.smtp = (given) => {
