@@ -15,6 +15,7 @@ import {
   valuesOf,
 } from '../../packages/framework/src/resources/reads/page-statement.js';
 import { BY_ID } from '../../packages/framework/src/resources/reads/sort.js';
+import { Visibility } from '../../packages/framework/src/resources/reads/visibility.js';
 import { createDataSource } from '../support/data-source.js';
 import { FaultyLink } from '../support/faulty-link.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
@@ -94,6 +95,7 @@ describe('a page', () => {
       tracer: NO_TRACER,
       slots: new Semaphore(1, ERRORS.poolExhausted),
       notFound: () => new ServiceException(ERRORS.noSuchPath),
+      visibility: new Visibility(() => columns, undefined),
     });
     // On a busy machine, a read can take so long that it is prepared again.
     await vi.waitFor(async () => {

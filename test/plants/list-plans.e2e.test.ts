@@ -15,6 +15,8 @@ import {
 } from '../../packages/framework/src/resources/reads/page-statement.js';
 import type { PageQuery } from '../../packages/framework/src/resources/reads/page-query.js';
 import { sortOf } from '../../packages/framework/src/resources/reads/sort.js';
+import { IndexPaths } from '../../packages/framework/src/resources/reads/index-paths.js';
+import { Visibility } from '../../packages/framework/src/resources/reads/visibility.js';
 import type { ListPlantsDto } from '../../src/plants/dto/list-plants.dto.js';
 import { StoredPlantDto } from '../../src/plants/dto/plant.dto.js';
 import { Plant } from '../../src/plants/plant.entity.js';
@@ -64,6 +66,8 @@ async function pageOf(parameters: Omit<ListPlantsDto, 'limit'>) {
     columns: () => columns,
     dto: StoredPlantDto,
     filters: PLANT_FILTERS,
+    visibility: new Visibility(() => columns, undefined),
+    paths: () => IndexPaths.none,
     statements: { isDistributed: false, rows } as Statements,
     bulkheads: new Bulkheads({ database: { poolMax: 10 } } as Config),
     tracer: NO_TRACER,

@@ -21,6 +21,7 @@ import type { Actor } from '../../packages/framework/src/resources/recording/act
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
 import { RowSlots } from '../../packages/framework/src/resources/locks/row-slots.js';
+import { Visibility } from '../../packages/framework/src/resources/reads/visibility.js';
 import { createDataSource } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
@@ -52,6 +53,7 @@ beforeAll(async () => {
     entity: Plant,
     dto: StoredPlantDto,
     notFound: () => new ServiceException(PLANT_ERRORS.noSuchPlant),
+    visibility: new Visibility(() => columns, undefined),
     dataSource,
     bulkheads,
     transactions,

@@ -91,8 +91,25 @@ export {
   TextParameter,
   UuidListParameters,
 } from './resources/reads/page-parameters.js';
-export { isEqual } from './resources/reads/page-statement.js';
-export type { Filter, Filters, Parameter } from './resources/reads/page-query.js';
+export {
+  contains,
+  isAtLeast,
+  isAtMost,
+  isBetween,
+  isEqual,
+  isIn,
+  isNull,
+  startsWith,
+} from './resources/reads/column-filter.js';
+export type { ColumnFilter } from './resources/reads/column-filter.js';
+export type {
+  Filter,
+  Filters,
+  ListContext,
+  Parameter,
+  Where,
+} from './resources/reads/page-query.js';
+export type { Visible } from './resources/reads/visibility.js';
 export { ResourceModule } from './resources/resource.module.js';
 export type { BaseRepository } from './resources/base-repository.js';
 export type { CreateContext } from './resources/generated-ids/generated-create.js';

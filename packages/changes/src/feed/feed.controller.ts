@@ -25,7 +25,7 @@ interface FeedParts extends Omit<FeedDocs, 'noun' | 'property'> {
   /** Exports the repository. */
   readonly module: Type;
   /** The repository of the resource, which records changes. */
-  readonly repository: Type<{ readonly changes: Feed }>;
+  readonly repository: Type<{ readonly changes: Feed; readonly isLimited?: boolean }>;
   /** The scope that readers need, such as `changes:read`. */
   readonly scope: Scope;
 }
@@ -50,7 +50,15 @@ export function feedController(options: FeedOptions): Type {
     private readonly changes: Feed;
 
     // Reads it now: the service does not start with a repository that records no changes.
-    constructor(@Inject(repository) { changes }: { readonly changes: Feed }) {
+    constructor(
+      @Inject(repository)
+      { changes, isLimited }: { readonly changes: Feed; readonly isLimited?: boolean },
+    ) {
+      if (isLimited === true) {
+        throw new TypeError(
+          `${repository.name} has the option visible, so it cannot have a feed: it would have the changes of all rows`,
+        );
+      }
       this.changes = changes;
     }
 

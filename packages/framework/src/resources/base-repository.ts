@@ -1,6 +1,8 @@
 import type { Type } from '@nestjs/common';
 import type { ExportParameters, Page, PageParameters } from '../http/responses/page.js';
 import type { Keyed } from './properties/key-type.js';
+import type { ActorOption } from './recording/actor.js';
+import type { ListContext } from './reads/page-query.js';
 import type { BaseResource } from './resource.js';
 import type { UpdateContext } from './updates/updates.js';
 
@@ -13,13 +15,17 @@ export abstract class BaseRepository<
 > {
   constructor(protected readonly resource: BaseResource<Entity, Dto, Query, Changes>) {}
 
-  /** @throws ServiceException `notFound` */
-  async find(id: Entity['id']): Promise<Dto> {
-    return this.resource.represent(await this.resource.lookups.find(id));
+  /**
+   * @param context the actor, required if the option `visible` limits the rows that a principal sees
+   * @throws ServiceException `notFound`
+   */
+  async find(id: Entity['id'], context?: ActorOption): Promise<Dto> {
+    return this.resource.represent(await this.resource.lookups.find(id, context));
   }
 
-  list(query: Query): Promise<Page<Query>> {
-    return this.resource.pages.list(query);
+  /** @param context the actor like in {@link find}, and conditions that are not in the `Link` */
+  list(query: Query, context?: ListContext<Entity>): Promise<Page<Query>> {
+    return this.resource.pages.list(query, context as ListContext | undefined);
   }
 
   /**
@@ -46,12 +52,21 @@ export abstract class BaseRepository<
   }
 
   /** Returns the matching rows as lines of NDJSON. */
-  export(query: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
-    return this.resource.exports.run(query, signal);
+  export(
+    query: ExportParameters<Query>,
+    signal: AbortSignal,
+    context?: ListContext<Entity>,
+  ): AsyncGenerator<string> {
+    return this.resource.exports.run(query, signal, context as ListContext | undefined);
+  }
+
+  /** Whether the option `visible` limits the rows that a principal sees. */
+  get isLimited(): boolean {
+    return this.resource.visibility.isLimited;
   }
 
   /**
-   * The `changes` of the resource's recorder, such as its feed.
+   * The `changes` of the resource's recorder, such as its feed. They are of all rows, also of those that a principal does not see.
    *
    * @throws TypeError if the resource records no changes
    */

@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
 import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
+import { columnOf, isOnColumn } from './reads/page-query.js';
 import type { Filter } from './reads/page-query.js';
 import { sortableOf } from './reads/sort.js';
 
@@ -13,7 +14,7 @@ export interface Declared {
   readonly dto: Type;
   /** Whether the repository leaves the id to the database. */
   readonly isGenerated: boolean;
-  readonly filters: Readonly<Record<string, Pick<Filter<never>, 'equals'>>>;
+  readonly filters: Readonly<Record<string, Filter<never>>>;
 }
 
 interface Checked extends Declared {
@@ -129,8 +130,21 @@ function* sortMistakes({ columns, entity, dto, shown }: Checked): Generator<stri
 }
 
 function* filterMistakes({ columns, entity, filters }: Checked): Generator<string> {
-  for (const [name, { equals }] of Object.entries(filters)) {
-    if (equals === undefined || columns.named(equals) !== undefined) continue;
-    yield `${entity.name}: the filter ${name} needs a column ${equals}, which the entity does not have`;
+  for (const [name, filter] of Object.entries(filters)) {
+    if (!isOnColumn(filter)) {
+      const { equals } = filter;
+      if (equals === undefined || columns.named(equals) !== undefined) continue;
+      yield `${entity.name}: the filter ${name} needs a column ${equals}, which the entity does not have`;
+      continue;
+    }
+    const column = columnOf(columns, filter);
+    if (column === undefined) {
+      const { property, isByColumn = false } = filter;
+      yield `${entity.name}: the filter ${name} needs a ${isByColumn ? 'column' : 'property'} ${property}, which the entity does not have`;
+      continue;
+    }
+    const why = filter.mistakeOf?.(column);
+    if (why === undefined) continue;
+    yield `${entity.name}.${column.property} ${why}: it cannot have the filter ${name}`;
   }
 }

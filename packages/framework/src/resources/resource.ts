@@ -13,6 +13,7 @@ import type { Keyed } from './properties/key-type.js';
 import type { Filters } from './reads/page-query.js';
 import type { Pages } from './reads/pages.js';
 import type { ReadBack } from './creates/read-back.js';
+import type { Visibility, Visible } from './reads/visibility.js';
 import type { Search } from './reads/search-index.js';
 import type { Updates } from './updates/updates.js';
 
@@ -35,6 +36,11 @@ export interface GeneratedResourceOptions<
   readonly changes?: MakeRecorder<Changes>;
   /** The property that clients search in; the service cleans its index. */
   readonly search?: Search;
+  /**
+   * The rows that a principal sees and changes: those with these values, or `all`. Any other is not found. Each operation on stored rows
+   * then needs its actor.
+   */
+  readonly visible?: Visible<Entity>;
   /** Called with the newly created rows, after their commit. */
   readonly onCreated?: (created: readonly Dto[]) => void;
 }
@@ -64,6 +70,7 @@ export interface BaseResource<
   readonly pages: Pages<Query>;
   readonly exports: Exports<Query>;
   readonly recorder: ChangeRecorder<Changes> | undefined;
+  readonly visibility: Visibility;
   /** Copies the properties of a DTO, by default of the class with all properties, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }

@@ -45,6 +45,8 @@ import type {
   ResourceOptions,
 } from './resource.js';
 import { RowSlots } from './locks/row-slots.js';
+import { IndexPaths } from './reads/index-paths.js';
+import { Visibility } from './reads/visibility.js';
 import { checkLetters, SearchIndex } from './reads/search-index.js';
 
 export const MAX_IMPORTS = 8;
@@ -154,14 +156,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     options: GeneratedResourceOptions<Entity, Dto, Query, Changes>,
     isGenerated: boolean,
   ) {
-    const { name, dto, filters, notFound, constraints = {}, changes, search } = options;
+    const { name, dto, filters, notFound, constraints = {}, changes, search, visible } = options;
     const { dataSource, statements, bulkheads, transactions, tracer, logger, rowSlots } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     this.declared.push({ entity, dto, isGenerated, filters });
     let indexed: ReadonlySet<string> = new Set();
+    let paths = IndexPaths.none;
     this.indexChecks.push(async () => {
       indexed = await indexedColumns(statements, columns());
+      paths = await IndexPaths.of(statements, columns());
       return missingSortIndexes(dataSource, columns(), entity);
     });
     const recorder = changes?.({
@@ -178,6 +182,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       shutdown: this.shutdown.signal,
     });
     if (recorder !== undefined) this.recorders.push(recorder);
+    const visibility = new Visibility(columns, visible);
     const errors = { columns, constraints, indexed: () => indexed };
     const parts = {
       ...errors,
@@ -191,19 +196,21 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
-    const pages = new Pages<Query>({ ...parts, dto, filters });
+    const pages = new Pages<Query>({ ...parts, dto, filters, visibility, paths: () => paths });
     const resource: BaseResource<Entity, Dto, Query, Changes> = {
       pages,
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
-      lookups: new GroupLookup<Entity>({ ...parts, notFound, slots: this.longSlots }),
+      lookups: new GroupLookup<Entity>({ ...parts, notFound, visibility, slots: this.longSlots }),
       updates: new Updates({
         ...parts,
         dto,
         notFound,
+        visibility,
         onChanged: (row) => searchIndex?.note([row]),
       }),
       recorder,
+      visibility,
       exports: new Exports({ pages, bulkheads, tracer, slots: this.exportSlots }),
     };
     const onCreated = (created: readonly Dto[]): void => {

@@ -20,7 +20,10 @@ import {
   FrameworkModule,
   INT64_COLUMN,
   Int64Field,
+  contains,
+  isAtLeast,
   isEqual,
+  isNull,
   ListParameters,
   NoParametersDto,
   Public,
@@ -179,13 +182,22 @@ const idTaken = () => new ServiceException(TOOL_ERRORS.idTaken);
 class ListToolsDto extends ListParameters {
   readonly name?: string;
   readonly tag?: string;
+  readonly title?: string;
+  readonly from?: string;
+  readonly isNamed?: boolean;
 }
 
 @Injectable()
 class ToolsRepository extends ResourceRepository<Tool, ListToolsDto>(Tool, {
   name: 'tools',
   dto: ToolDto,
-  filters: { name: isEqual('"name"'), tag: isEqual('typo') },
+  filters: {
+    name: isEqual('"name"'),
+    tag: isEqual('typo'),
+    title: contains('title'),
+    from: isAtLeast('name'),
+    isNamed: isNull('name'),
+  },
   notFound,
   idTaken,
 }) {}
@@ -258,6 +270,9 @@ const OF_ROUTES = [
 const OF_ENTITIES = [
   'SameTool: Tool has the table tools, too',
   'Tool: the filter tag needs a column typo, which the entity does not have',
+  'Tool: the filter title needs a property title, which the entity does not have',
+  'Tool.name has the type text, whose values are not compared: it cannot have the filter from',
+  'Tool.name always has a value: it cannot have the filter isNamed',
   'Shelf.label: price has the column price, too',
   'Shelf.place: no column can have a name with rs__: statements have such names',
   'Shelf.place: it cannot have the type json: use jsonb',
@@ -289,7 +304,7 @@ it('all are found before a migration is applied', async () => {
   const app = appOf([Tool, Box], [migrationOf('CREATE TABLE tools (id bigint PRIMARY KEY)')], {
     providers: [ToolsRepository, BoxesRepository],
   });
-  await expect(start(app, database)).rejects.toThrow(/a column typo.*\n.*BoxDto.colour/);
+  await expect(start(app, database)).rejects.toThrow(/a column typo.*\n(.*\n)*.*BoxDto.colour/);
   expect(
     await database.query(`SELECT relname FROM pg_class WHERE relname ~ 'tools|migrations'`),
   ).toEqual([]);

@@ -23,7 +23,7 @@ import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { DtoOf, NewOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { INT64_COLUMN, Int64Field, Int64Pipe } from '../../src/resources/properties/int64.js';
 import { ListParameters } from '../../src/resources/reads/page-parameters.js';
-import { isEqual } from '../../src/resources/reads/page-statement.js';
+import { isEqual } from '../../src/resources/reads/column-filter.js';
 import { IntegerField } from '../../src/resources/properties/integer.js';
 import type { Resource } from '../../src/resources/resource.js';
 import { Resources } from '../../src/resources/resources.js';

@@ -107,9 +107,14 @@ function linkToNext(
 export function filterQuery(parameters: object): string {
   const filters = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
-    if (isFilter(name) && value !== undefined) filters.set(name, String(value));
+    if (!isFilter(name) || value === undefined) continue;
+    for (const one of [value].flat()) filters.append(name, textOf(one));
   }
   return filters.toString();
+}
+
+function textOf(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 export function isFilter(name: string): boolean {

@@ -4,7 +4,9 @@ import type { Semaphore } from '../../database/semaphore.js';
 import { prepared, uncounted } from '../../database/statements.js';
 import type { Shared } from '../locks/shared.js';
 import type { IdError } from '../properties/entity-columns.js';
+import type { ActorOption } from '../recording/actor.js';
 import type { Key, Keyed } from '../properties/key-type.js';
+import type { Visibility } from './visibility.js';
 
 export const MAX_ROWS = 32;
 
@@ -18,6 +20,7 @@ interface GroupLookupOptions<Id extends Key> extends Pick<
   /** For long rows, which are read alone. */
   readonly slots: Semaphore;
   readonly notFound: IdError<Id>;
+  readonly visibility: Visibility;
 }
 
 type Found = readonly unknown[];
@@ -39,12 +42,14 @@ export class GroupLookup<Entity extends Keyed> {
   }
 
   /** @throws ServiceException `notFound`, `too-many-answers`, or any error of the database */
-  async find(id: Entity['id']): Promise<Entity> {
-    const { columns, slots, notFound } = this.options;
+  async find(id: Entity['id'], context?: ActorOption): Promise<Entity> {
+    const { columns, slots, notFound, visibility } = this.options;
     const found = await this.batcher.add(id);
     const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
     if (row === undefined) throw notFound(id);
-    return columns().entityOf(row) as Entity;
+    const entity = columns().entityOf(row) as Entity;
+    if (visibility.isLimited && !visibility.has(entity, context)) throw notFound(id);
+    return entity;
   }
 
   private async perform(ids: readonly Key[]): Promise<readonly (Found | 'long' | undefined)[]> {

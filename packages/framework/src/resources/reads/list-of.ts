@@ -9,6 +9,9 @@ import { KEY_TYPES } from '../properties/key-type.js';
 import type { Key, Keyed, KeyType } from '../properties/key-type.js';
 import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { TEXT_SCHEMA } from '../properties/text.js';
+import type { ColumnFilter } from './column-filter.js';
+import { FilterParameter } from './filter-parameters.js';
+import type { ColumnFilters, FilterParameters } from './filter-parameters.js';
 import { ListParameters, UuidListParameters } from './page-parameters.js';
 import { MAX_COUNTED } from './page-statement.js';
 import { parseSort, sortableOf, sqlTextOf } from './sort.js';
@@ -25,12 +28,24 @@ const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
 
 /**
- * The class of the query of a list of an entity, to which a resource adds its filters: `class ListGardensDto extends
- * ListOf(Garden) {}`.
+ * The class of the query of a list of an entity, with a parameter for each filter. Other filters are its further properties.
+ *
+ * @example
+ * export const TOOL_FILTERS = { kind: isIn('kind'), from: isAtLeast('price') };
+ *
+ * class ListToolsDto extends ListOf(Tool, TOOL_FILTERS) {}
  */
 export function ListOf<Entity extends Keyed>(
   entity: Type<Entity>,
-): Type<PageParameters<Entity['id']>> {
+): Type<PageParameters<Entity['id']>>;
+export function ListOf<Entity extends Keyed, Declared extends ColumnFilters<Entity>>(
+  entity: Type<Entity>,
+  filters: Declared,
+): Type<PageParameters<Entity['id']> & FilterParameters<Entity, Declared>>;
+export function ListOf(
+  entity: Type<Keyed>,
+  filters: Readonly<Record<string, ColumnFilter>> = {},
+): Type<PageParameters> {
   const isUuid = keyColumnOf(entity)?.options.type === 'uuid';
   const sortable = sortableOf(entity);
   const Parameters: Type<PageParameters> = isUuid ? UuidListParameters : ListParameters;
@@ -45,6 +60,9 @@ export function ListOf<Entity extends Keyed>(
     override readonly count?: boolean;
   }
   if (sortable.length > 0) AfterValue()(ListQuery.prototype, 'afterValue');
+  for (const [name, filter] of Object.entries(filters)) {
+    FilterParameter(entity, filter)(ListQuery.prototype, name);
+  }
   return ListQuery;
 }
 

@@ -1,4 +1,3 @@
-import { escapeIdentifier } from 'pg';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
 import { prepared, uncounted } from '../../database/statements.js';
 import type { Statement } from '../../database/statements.js';
@@ -11,16 +10,6 @@ import type { Sort, SortKey } from './sort.js';
 
 /** Beyond this number of rows, the count is an estimate. */
 export const MAX_COUNTED = 10_000;
-
-/**
- * Selects the rows whose column equals the value. The table needs an index on the column and the id.
- *
- * @param column its name, quoted or not: `user` is the column, not the function of SQL
- */
-export function isEqual(column: string): Filter<unknown> {
-  const name = column.startsWith('"') ? column : escapeIdentifier(column);
-  return { where: (value, parameter) => `${name} = ${parameter(value, column)}`, equals: column };
-}
 
 /** The statements that read pages of an entity. Rows begin with a column of the statement, then the columns of the entity. */
 export class PageStatements {

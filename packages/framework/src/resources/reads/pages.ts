@@ -9,12 +9,21 @@ import { Page } from '../../http/responses/page.js';
 import type { PageParameters, Total } from '../../http/responses/page.js';
 import { rowToJson } from '../properties/entity-columns.js';
 import type { Shared } from '../locks/shared.js';
-import type { Key, KeyType } from '../properties/key-type.js';
-import { usedFilters } from './page-query.js';
-import type { Filters, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
+import { hasSearch, isSearch } from './index-paths.js';
+import type { IndexPaths } from './index-paths.js';
+import { columnFilters, filtersOn, rangeOf, usedFilters } from './page-query.js';
+import type {
+  Filters,
+  GroupedPage,
+  ListContext,
+  NamedFilters,
+  PageQuery,
+  UsedFilter,
+} from './page-query.js';
 import { MAX_COUNTED, PageStatements, valuesOf } from './page-statement.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
-import type { Sort, SortKey } from './sort.js';
+import type { SortKey } from './sort.js';
+import type { Visibility } from './visibility.js';
 
 /** Limits of pages that share a statement. Of a small page, the statement costs PostgreSQL more than the rows. */
 const MAX_GROUP = { pages: 16, rows: 1_000 } as const;
@@ -48,6 +57,9 @@ interface PagesOptions<Query> extends Pick<
   /** The class of an item, with the id. */
   readonly dto: Type;
   readonly filters: Filters<Query>;
+  readonly visibility: Visibility;
+  /** Known when the service has started. */
+  readonly paths: () => IndexPaths;
 }
 
 type Row = readonly unknown[];
@@ -73,20 +85,22 @@ const NOTHING: FoundRows = { rows: [], isWhole: true };
 export class Pages<Query extends PageParameters> {
   private readonly groups = new Map<string, Group>();
   private sql: PageStatements | undefined;
+  private filters: NamedFilters | undefined;
 
   constructor(private readonly options: PagesOptions<Query>) {}
 
   /**
    * Reads a page. A page that is not the last can be shorter than `limit`, too.
    *
+   * @param context the actor, if not all rows are visible
    * @param reader reads pages one by one, in slots of its own; by default, concurrent pages share a statement
    * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`;
    *   `parameter-not-valid` if `afterValue` is no value of the column
    */
-  async list(wanted: Query, reader?: Reader): Promise<Page<Query>> {
+  async list(wanted: Query, context?: ListContext, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
-    const filters = usedFilters<Query>(this.options.filters, wanted);
+    const filters = this.filtersOf(wanted, context);
     const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
@@ -100,6 +114,15 @@ export class Pages<Query extends PageParameters> {
     const isWhole = after === undefined && page.next === undefined;
     const total = isWhole ? { items: page.items.length, isExact: true } : await this.total(query);
     return new Page(page.items, page.next, parameters, { ...page.details, total });
+  }
+
+  private filtersOf(wanted: Query, context: ListContext | undefined): readonly UsedFilter[] {
+    const { columns, filters, visibility } = this.options;
+    this.filters ??= filtersOn(columns(), filters);
+    const used = usedFilters(this.filters, wanted);
+    if (context?.where !== undefined) used.push(...columnFilters(columns(), context.where));
+    if (visibility.isLimited) used.push(...visibility.filtersFor(context));
+    return used;
   }
 
   private withoutNeedlessSort(wanted: Query, filters: readonly UsedFilter[]) {
@@ -116,14 +139,14 @@ export class Pages<Query extends PageParameters> {
   }
 
   private found(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
-    if (!isSearch(query)) return this.findWithoutSearch(query, slots);
+    if (!isSearch(query, this.options)) return this.findWithoutSearch(query, slots);
     return this.options.bulkheads.searches.run(() => this.search(query, () => this.find(query)));
   }
 
   private total(query: PageQuery): Promise<Total> {
     const { bulkheads } = this.options;
     const count = () => this.count(query);
-    if (!query.filters.some(([filter]) => filter.isSearch)) return bulkheads.lists.run(count);
+    if (!hasSearch(query)) return bulkheads.lists.run(count);
     return bulkheads.searches.run(() => this.search(query, count));
   }
 
@@ -233,8 +256,8 @@ export class Pages<Query extends PageParameters> {
     } catch (error) {
       const isTooSlow = error instanceof ServiceException && error.kind === ERRORS.databaseTooSlow;
       if (isTooSlow && (await this.isResponsive())) {
-        const isText = query.filters.some(([filter]) => filter.isSearch);
-        throw new ServiceException(ERRORS.searchTooSlow, isText ? SEARCH_TOO_SLOW : SORT_TOO_SLOW);
+        const message = hasSearch(query) ? SEARCH_TOO_SLOW : SORT_TOO_SLOW;
+        throw new ServiceException(ERRORS.searchTooSlow, message);
       }
       throw error;
     }
@@ -257,18 +280,6 @@ export class Pages<Query extends PageParameters> {
   }
 }
 
-/** The least and the greatest id of a page: any id if the page is sorted by a column. */
-function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | undefined) {
-  const { least, greatest } = keyType;
-  const isEmpty = by === undefined && after === (isDescending ? least : greatest);
-  if (after === undefined || by !== undefined || isEmpty) {
-    return { start: least, end: greatest, isEmpty };
-  }
-  return isDescending
-    ? { start: least, end: keyType.next(after, -1n), isEmpty }
-    : { start: keyType.next(after, 1n), end: greatest, isEmpty };
-}
-
 /** Reads with `afterValue`, which need not be a value of the column. */
 async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
   try {
@@ -278,13 +289,6 @@ async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Prom
     const message = `afterValue must be a value of ${by.column.property}`;
     throw new ServiceException(ERRORS.parameterNotValid, message);
   }
-}
-
-/** Whether a page may read many rows that do not match: no index has the matching rows of other filters in the order of a column. */
-function isSearch({ filters, sort }: PageQuery): boolean {
-  return (
-    filters.some(([filter]) => filter.isSearch) || (sort.by !== undefined && filters.length > 0)
-  );
 }
 
 /** @param rows without long ones; one more than the limit means that there is a next page */

@@ -8,7 +8,7 @@ import type { Key } from '../properties/key-type.js';
 const SORTABLE = Symbol('sortable');
 
 /** Texts are sorted by a prefix, because neither the entry of an index nor the `Link` can be as long as a text. */
-const SORTED_CHARACTERS = 100;
+export const SORTED_CHARACTERS = 100;
 
 /**
  * Declares that lists can be sorted by a column. The table needs an index on it and the id; without, the start fails with an error that
@@ -37,17 +37,40 @@ export interface SortKey {
   readonly cast: (parameter: string) => string;
 }
 
+/** The start of a text in the order of its code points. */
+export function sortExpression({ name }: EntityColumn, characters: number): string {
+  return `left(${name}, ${characters}) COLLATE "C"`;
+}
+
+/**
+ * The least text with a prefix, and a text beyond all that have it, in the order of code points.
+ *
+ * @param prefix of at most {@link SORTED_CHARACTERS} characters
+ */
+export function rangeOfPrefix(prefix: string): readonly [least: string, beyond: string] {
+  const points = Array.from(prefix, (character) => character.codePointAt(0)!);
+  while (points.at(-1) === LAST_POINT) points.pop();
+  const last = points.pop();
+  if (last === undefined) {
+    return [prefix, String.fromCodePoint(LAST_POINT).repeat(SORTED_CHARACTERS + 1)];
+  }
+  // No text has a surrogate.
+  const next = last === 0xd7_ff ? 0xe0_00 : last + 1;
+  return [prefix, String.fromCodePoint(...points, next)];
+}
+
+const LAST_POINT = 0x10_ff_ff;
+
 /** Texts have the order of their code points, in every database and after each update of the operating system. */
 export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   const column = columns.column(property);
   const { name, type } = column;
   if (type === 'text') {
-    const start = (text: string) => `left(${text}, ${SORTED_CHARACTERS})`;
     return {
       column,
-      expression: `${start(name)} COLLATE "C"`,
+      expression: sortExpression(column, SORTED_CHARACTERS),
       characters: SORTED_CHARACTERS,
-      cast: (parameter) => start(`${parameter}::text`),
+      cast: (parameter) => `left(${parameter}::text, ${SORTED_CHARACTERS})`,
     };
   }
   return {

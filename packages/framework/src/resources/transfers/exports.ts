@@ -2,6 +2,7 @@ import type { Bulkheads } from '../../database/bulkheads.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ExportParameters, PageParameters } from '../../http/responses/page.js';
 import type { Tracer } from '../../observability/tracer.js';
+import type { ListContext } from '../reads/page-query.js';
 import type { Pages } from '../reads/pages.js';
 import { retried } from './retried.js';
 
@@ -24,9 +25,14 @@ export class Exports<Query extends PageParameters> {
    * lines of a page. The statements, of which there can be thousands, do not appear in traces.
    *
    * @param signal ends the export, which throws its reason
+   * @param context the actor, if not all rows are visible
    * @throws ServiceException `too-many-exports`, `database-unavailable`
    */
-  async *run(parameters: ExportParameters<Query>, signal: AbortSignal): AsyncGenerator<string> {
+  async *run(
+    parameters: ExportParameters<Query>,
+    signal: AbortSignal,
+    context?: ListContext,
+  ): AsyncGenerator<string> {
     const { pages, bulkheads, slots, tracer } = this.options;
     const reader = { slots: bulkheads.exports, maxBytes: PAGE.bytes };
     const giveBack = slots.take();
@@ -34,7 +40,7 @@ export class Exports<Query extends PageParameters> {
       let { after } = parameters as Partial<PageParameters>;
       do {
         const query = { ...parameters, limit: PAGE.items, after } as unknown as Query;
-        const list = () => tracer.serving([], () => pages.list(query, reader));
+        const list = () => tracer.serving([], () => pages.list(query, context, reader));
         const { items, next } = await retried(signal, list);
         signal.throwIfAborted();
         if (items.length > 0) yield `${items.join('\n')}\n`;

@@ -13,6 +13,8 @@ import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
+import type { Parameter, UsedFilter } from '../reads/page-query.js';
+import type { Visibility } from '../reads/visibility.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor, ActorOption } from '../recording/actor.js';
 
@@ -20,6 +22,7 @@ interface UpdatesOptions<Entity extends Keyed> extends Omit<Shared, 'tracer' | '
   /** The class whose properties make the entity tag. Only these are changed. */
   readonly dto: Type;
   readonly notFound: IdError<Entity['id']>;
+  readonly visibility: Visibility;
   /** Called with a row that was replaced or patched. */
   readonly onChanged?: (row: Entity) => void;
 }
@@ -100,17 +103,20 @@ export class Updates<Entity extends Keyed> {
     change: Change,
     context: UpdateContext,
   ): Promise<Entity> {
-    const { dto, notFound, rowSlots, transactions, statements } = this.options;
+    const { dto, notFound, rowSlots, transactions, statements, visibility } = this.options;
     const { precondition, manager: outer } = context;
     const columns = this.options.columns();
+    const visible = visibility.filtersFor(context);
     const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
     const run = (session: Pick<Statements, 'rows'>, lockWait: string | null = null) =>
-      session.rows<readonly unknown[]>(this.statementOf(change, id, actorOf(context), lockWait));
+      session.rows<readonly unknown[]>(
+        this.statementOf(change, id, actorOf(context), lockWait, visible),
+      );
     const changeIfSame = (slots?: Semaphore) => {
       const changeLocked = async (manager: EntityManager) => {
         rowSlots.requireFree(keys, slots);
         const session = statements.in(manager);
-        const [row] = await session.rows<readonly unknown[]>(this.locking(id));
+        const [row] = await session.rows<readonly unknown[]>(this.locking(id, visible));
         if (row === undefined) throw notFound(id);
         if (precondition?.(contentOf(columns.of(dto), columns.entityOf(row))) === false) {
           throw new ServiceException(ERRORS.preconditionFailed);
@@ -136,11 +142,12 @@ export class Updates<Entity extends Keyed> {
     return columns.entityOf(row) as Entity;
   }
 
-  private locking(id: Entity['id']): Statement {
+  private locking(id: Entity['id'], visible: readonly UsedFilter[]): Statement {
     const { table, key, names } = this.options.columns();
+    const values: unknown[] = [String(id)];
     return {
-      text: `SELECT ${names} FROM ${table} WHERE ${key.name} = $1 FOR UPDATE`,
-      values: [String(id)],
+      text: `SELECT ${names} FROM ${table} WHERE ${key.name} = $1${also(visible, values)} FOR UPDATE`,
+      values,
       types: STORED_TYPES,
     };
   }
@@ -151,11 +158,12 @@ export class Updates<Entity extends Keyed> {
     id: Entity['id'],
     actor: Actor | undefined,
     lockWait: string | null,
+    visible: readonly UsedFilter[],
   ): Statement {
     const { table, key, names } = this.options.columns();
     const records = this.options.recorder?.statements;
     const values = [...given, String(id), lockWait];
-    const isWanted = `${key.name} = $${given.length + 1} AND ${rowWait(`$${given.length + 2}`)}`;
+    const isWanted = `${key.name} = $${given.length + 1} AND ${rowWait(`$${given.length + 2}`)}${also(visible, values)}`;
     if (records === undefined) {
       return { text: `${text} WHERE ${isWanted} RETURNING ${names}`, values, types: STORED_TYPES };
     }
@@ -177,4 +185,12 @@ export class Updates<Entity extends Keyed> {
       types: STORED_TYPES,
     };
   }
+}
+
+/** The conditions of filters, each after AND. */
+function also(filters: readonly UsedFilter[], values: unknown[]): string {
+  const parameter: Parameter = (value) => `$${values.push(value)}`;
+  return filters
+    .map(([filter, value]) => ` AND ${filter.where(value, parameter, '', '')}`)
+    .join('');
 }

@@ -1,0 +1,113 @@
+import type { Statements } from '../../database/statements.js';
+import type { EntityColumn } from '../properties/entity-column.js';
+import type { EntityColumns } from '../properties/entity-columns.js';
+import type { PageQuery, UsedFilter } from './page-query.js';
+import { SORTED_CHARACTERS } from './sort.js';
+
+interface Table {
+  readonly columns: () => EntityColumns;
+  readonly paths: () => IndexPaths;
+}
+
+/** Whether a page may read many rows that do not match: no index has the matching rows in the order of the list. */
+export function isSearch(query: PageQuery, { columns, paths }: Table): boolean {
+  const { filters, sort } = query;
+  if (filters.length === 0) return false;
+  if (hasSearch(query)) return true;
+  // By id, a filter on one value has an index, or its list is slow (docs/framework/reading.md).
+  const isOrdered = sort.by === undefined && filters.every(isOnOneValue);
+  return !isOrdered && !paths().serves(query, columns());
+}
+
+/** Whether a filter says that it searches. */
+export function hasSearch({ filters }: PageQuery): boolean {
+  return filters.some(([filter]) => filter.isSearch);
+}
+
+/** Also true for a filter that is no {@link ColumnFilter}, unless it says that it searches. */
+function isOnOneValue([filter, value]: UsedFilter): boolean {
+  return filter.uses === undefined || filter.uses(value).fixed !== undefined;
+}
+
+/** A key of an index: a column, or the start of its text in the order of code points; `null` for any other expression. */
+interface IndexKey {
+  readonly column: string | null;
+  readonly isStart: boolean;
+  readonly isDescending: boolean;
+}
+
+type KeyRow = readonly [index: string, column: string | null, isStart: boolean, options: string];
+
+/** The keys of the B-trees of a table that have all rows, and no other order of nulls than lists. */
+const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text FROM pg_index
+    JOIN pg_class AS index ON index.oid = indexrelid
+    JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
+    CROSS JOIN LATERAL generate_series(1, indnkeyatts) AS place
+    LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum > 0 AND CASE
+      WHEN indkey[place - 1] <> 0 THEN attnum = indkey[place - 1]
+      ELSE indcollation[place - 1] = 'pg_catalog."C"'::regcollation
+        AND pg_get_indexdef(indexrelid, place, false)
+          IN (format('"left"(%I, %s)', attname, $2::int), format('"left"((%I)::text, %s)', attname, $2::int))
+    END
+  WHERE indrelid = to_regclass($1) AND indisvalid AND indpred IS NULL
+  ORDER BY indexrelid, place`;
+
+/** Ascending, or descending: nulls are in their place in both. */
+const OPTIONS: readonly string[] = ['0', '3'];
+
+/** The orders in which the indexes of a table have its rows. */
+export class IndexPaths {
+  private constructor(private readonly indexes: readonly (readonly IndexKey[])[]) {}
+
+  static readonly none = new IndexPaths([]);
+
+  static async of(statements: Statements, { table }: EntityColumns): Promise<IndexPaths> {
+    const rows = await statements.rows<KeyRow>({ text: FIND, values: [table, SORTED_CHARACTERS] });
+    const indexes = new Map<string, IndexKey[]>();
+    for (const [index, column, isStart, options] of rows) {
+      const keys = indexes.get(index) ?? [];
+      indexes.set(index, keys);
+      const isOrdered = OPTIONS.includes(options);
+      keys.push({ column: isOrdered ? column : null, isStart, isDescending: options === '3' });
+    }
+    return new IndexPaths([...indexes.values()]);
+  }
+
+  /**
+   * Whether an index has the rows of a list next to each other, in its order: first the columns in which all of them have one value, then the
+   * columns of the order, whose values can be a range, and the id.
+   */
+  serves({ filters, sort }: PageQuery, columns: EntityColumns): boolean {
+    const fixed = new Set<EntityColumn>();
+    const order = [...(sort.by === undefined ? [] : [sort.by.column]), columns.key];
+    for (const [filter, value] of filters) {
+      const same = filter.equals === undefined ? undefined : columns.named(filter.equals);
+      const { fixed: one = same, range } = filter.uses?.(value) ?? {};
+      if (one !== undefined) fixed.add(one);
+      else if (range === undefined || range !== order[0]) return false;
+    }
+    return this.indexes.some((keys) => hasPath(keys, [...fixed], order));
+  }
+}
+
+function hasPath(
+  keys: readonly IndexKey[],
+  fixed: readonly EntityColumn[],
+  order: readonly EntityColumn[],
+): boolean {
+  const first = keys.slice(0, fixed.length);
+  const isFixed = fixed.every((column) =>
+    first.some((key) => !key.isStart && key.column === column.databaseName),
+  );
+  const rest = keys.slice(fixed.length, fixed.length + order.length);
+  return (
+    isFixed &&
+    rest.length === order.length &&
+    rest.every(
+      (key, at) =>
+        key.column === order[at]!.databaseName &&
+        key.isStart === (order[at]!.type === 'text') &&
+        key.isDescending === rest[0]!.isDescending,
+    )
+  );
+}
