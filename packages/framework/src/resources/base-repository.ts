@@ -25,7 +25,7 @@ export abstract class BaseRepository<
 
   /** @param context the actor like in {@link find}, and conditions that are not in the `Link` */
   list(query: Query, context?: ListContext<Entity>): Promise<Page<Query>> {
-    return this.resource.pages.list(query, context as ListContext | undefined);
+    return this.resource.pages.list(query, context);
   }
 
   /**
@@ -57,7 +57,7 @@ export abstract class BaseRepository<
     signal: AbortSignal,
     context?: ListContext<Entity>,
   ): AsyncGenerator<string> {
-    return this.resource.exports.run(query, signal, context as ListContext | undefined);
+    return this.resource.exports.run(query, signal, context);
   }
 
   /** Whether the option `visible` limits the rows that a principal sees. */

@@ -220,7 +220,7 @@ describe('a list with filters', () => {
     { selector: ({ id }) => id, maxLength: 20 },
   );
 
-  const text = fc.constantFrom('saw', '100%', 'été', 'a,b', '_x', '🌵', '\u{10FFFF}');
+  const name = fc.constantFrom('saw', '100%', 'été', 'a,b', '_x', '🌵', '\u{10FFFF}');
   const price = fc.constantFrom(-6, -5, 0, 7, 9);
   const time = fc.constantFrom(...TIMES);
   const lists = <T>(one: fc.Arbitrary<T>) => fc.array(one, { minLength: 1, maxLength: 3 });
@@ -234,7 +234,7 @@ describe('a list with filters', () => {
     fc
       .constantFrom(...OWNERS)
       .map((id) => [`owner=${id}`, (row: Row) => row.ownerId === id] as const),
-    lists(text).map(
+    lists(name).map(
       (some) => [encoded(some, 'name'), (row: Row) => some.includes(row.name)] as const,
     ),
     lists(fc.constantFrom(...OWNERS)).map(

@@ -53,7 +53,7 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
   ORDER BY indexrelid, place`;
 
 /** Ascending, or descending: nulls are in their place in both. */
-const OPTIONS: readonly string[] = ['0', '3'];
+const OPTIONS: readonly string[] = new Set(['0', '3']);
 
 /** The orders in which the indexes of a table have its rows. */
 export class IndexPaths {
@@ -67,7 +67,7 @@ export class IndexPaths {
     for (const [index, column, isStart, options] of rows) {
       const keys = indexes.get(index) ?? [];
       indexes.set(index, keys);
-      const isOrdered = OPTIONS.includes(options);
+      const isOrdered = OPTIONS.has(options);
       keys.push({ column: isOrdered ? column : null, isStart, isDescending: options === '3' });
     }
     return new IndexPaths([...indexes.values()]);

@@ -81,7 +81,7 @@ export type NamedFilters = readonly (readonly [name: string, filter: Filter<unkn
 export function filtersOn<Query>(columns: EntityColumns, filters: Filters<Query>): NamedFilters {
   return Object.entries<Filter<unknown>>(filters).map(([name, filter]) => {
     if (!isOnColumn(filter)) return [name, filter];
-    return [name, filter.conditionOn(columnOf(columns, filter)!) as Filter<unknown>];
+    return [name, filter.conditionOn(columnOf(columns, filter)!)];
   });
 }
 
@@ -122,7 +122,7 @@ export function columnFilters(columns: EntityColumns, where: Where): readonly Us
     const column = columns.column(property);
     if (value === undefined) throw new TypeError(`where: ${property} is undefined`);
     const filter = value === null ? isNull(property) : isEqual(property);
-    return [filter.conditionOn(column) as Filter<unknown>, value ?? true];
+    return [filter.conditionOn(column), value ?? true];
   });
 }
 
