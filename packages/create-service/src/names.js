@@ -49,7 +49,6 @@ export function requireResourceNames(one, many) {
     const plurals = name === many ? TAKEN_PLURALS : [];
     requireName(name, 'a resource', 'tool tools', [...KEYWORDS, ...TAKEN, ...plurals]);
   }
-  if (one === many) throw new Refusal(`the plural of ${one} must be another name`);
 }
 
 function requireName(name, what, example, reserved) {

@@ -22,8 +22,12 @@ const PACKAGES = [
   'local',
 ];
 
-/** npm does not pack a `.gitignore`, and this project compiles the template with its own options. */
-const RENAMED = { gitignore: '.gitignore', 'tsconfig.template.json': 'tsconfig.json' };
+/** npm does not pack a `.gitignore`, and this project compiles and lints the template with its own options. */
+const RENAMED = {
+  gitignore: '.gitignore',
+  'oxlintrc.json': '.oxlintrc.json',
+  'tsconfig.template.json': 'tsconfig.json',
+};
 
 const { version: VERSION } = JSON.parse(
   fs.readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8'),

@@ -93,7 +93,6 @@ describe('the command refuses', () => {
     ['a table of PostgreSQL', ['shop', 'pg-table', 'pg-tables'], 'pg-table cannot be the name'],
     ['the type of a member', ['shop', 'date', 'dates'], 'date cannot be the name'],
     ['a name of the framework', ['shop', 'error', 'errors'], 'error cannot be the name'],
-    ['the same plural', ['shop', 'sheep', 'sheep'], 'the plural of sheep must be another name'],
     ['a folder with files', ['taken'], 'taken is not empty: it has "notes.txt"'],
     ['a file', ['file'], 'ENOTDIR'],
     ['a folder without packages', ['shop', '--packages', '.'], 'has no resource-service-framework'],
@@ -466,12 +465,14 @@ describe('a new service', () => {
     }
     await npm('exec', '--', 'prettier', '--check', '.');
     await npm('run', 'types');
+    await npm('run', 'lint');
     await npm('test');
   });
 
   it.each([
     ['loan', 'loans', 40_430, ['--changes']],
     ['hand-tool', 'hand-tools', 40_440, []],
+    ['equipment', 'equipment', 40_450, ['--changes']],
   ])('gets a resource %s, with errors of its own', async (one, many, notFound, options) => {
     await npm('run', 'generate', '--', one, many, ...options);
     const errors = await readFile(join(root, `src/${many}/${many}.errors.ts`), 'utf8');
@@ -506,6 +507,7 @@ describe('a new service', () => {
   it('is green with them', async () => {
     await npm('exec', '--', 'prettier', '--check', '.');
     await npm('run', 'types');
+    await npm('run', 'lint');
     await npm('run', 'build');
     await npm('test');
   });

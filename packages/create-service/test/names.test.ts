@@ -48,6 +48,7 @@ it.each([
   ['list-parameter', 'list-parameters'],
   ['omit-type', 'omit-types'],
   ['post', 'posts'],
+  ['equipment', 'equipment'],
 ])('a resource may be called %s', (one, many) => {
   expect(() => requireResourceNames(one, many)).not.toThrow();
 });

@@ -7,6 +7,7 @@ export { createLogger } from './observability/logger.js';
 export { Metrics } from './observability/metrics.js';
 export { NO_TRACER } from './observability/tracer.js';
 export { startService } from './app/service.js';
+export { schemaDifferences } from './testing/schema-differences.js';
 export { createTestingService } from './testing/testing-service.js';
 export type { TestingResponse, TestingService } from './testing/testing-service.js';
 /** @deprecated Use `TestingResponse`. */

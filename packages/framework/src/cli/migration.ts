@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
@@ -14,6 +14,7 @@ import { applyMigrations, revertMigration } from '../database/migrations/migrate
 import type { ServiceRole } from '../database/migrations/service-role.js';
 import { withDataSource } from '../database/with-data-source.js';
 import { onLocalInstance } from '../local.js';
+import { allSortIndexes } from '../resources/reads/sort-indexes.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../app/detached-app.js';
@@ -105,25 +106,30 @@ async function perform(
 async function generate(
   task: Task,
   dataSource: DataSource,
-  { entities }: DatabaseSchema,
+  { entities, owners }: DatabaseSchema,
 ): Promise<void> {
   const { name, folder, log } = task;
-  const migration = await generateMigration(dataSource, name, Date.now(), (sentence) =>
-    log.warn(sentence),
-  );
+  const source = readFileSync(moduleFile(task), 'utf8');
+  const modules = new Set(Array.from(source.matchAll(/\bclass (\w+)/g), ([, found]) => found));
+  const declarations = {
+    isOwn: (entity: Function) => modules.has(owners?.get(entity)),
+    indexes: allSortIndexes(dataSource),
+  };
+  const report = (sentence: string): void => log.warn(sentence);
+  const migration = await generateMigration(dataSource, name, Date.now(), report, declarations);
   for (const entity of entities) await tableNeedsOf(entity).check?.(dataSource, log);
   if (migration === undefined) {
     log.info('the schema already matches the entities: nothing to migrate');
     return;
   }
-  const { fileName, className, source } = migration;
+  const { fileName, className } = migration;
   const file = join('src', folder, 'migrations', fileName);
   const module = moduleFile(task);
   const path = `./migrations/${fileName.replace(/ts$/, 'js')}`;
   try {
     const addition = { list: 'migrations', name: className, path } as const;
     writeAll('.', {
-      created: [{ file, text: await formatted(file, source) }],
+      created: [{ file, text: await formatted(file, migration.source) }],
       changed: [{ file: module, text: await withAdditions('.', module, [addition]) }],
     });
   } catch (error) {

@@ -36,6 +36,8 @@ export type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 export interface DatabaseSchema {
   /** Classes with `@Entity()`. */
   readonly entities: readonly Function[];
+  /** The names of the modules of the entities. */
+  readonly owners?: ReadonlyMap<Function, string>;
   /** Applied in the order of their timestamps. */
   readonly migrations: readonly (new () => MigrationInterface)[];
   /** Of the service's role on the tables of these entities, by default SELECT, INSERT, UPDATE and DELETE. */

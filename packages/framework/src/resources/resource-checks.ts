@@ -5,7 +5,7 @@ import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
 import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
 import type { Filter } from './reads/page-query.js';
-import { sortableOf, sortKeyOf } from './reads/sort.js';
+import { sortableOf } from './reads/sort.js';
 
 /** The classes of a resource. */
 export interface Declared {
@@ -133,40 +133,4 @@ function* filterMistakes({ columns, entity, filters }: Checked): Generator<strin
     if (equals === undefined || columns.named(equals) !== undefined) continue;
     yield `${entity.name}: the filter ${name} needs a column ${equals}, which the entity does not have`;
   }
-}
-
-/** Finds an index on a column and the id, in either direction. PostgreSQL rewrites an index's expression, and keeps its collation apart. */
-const FIND_SORT_INDEX = `SELECT 1 FROM pg_index
-    JOIN pg_class ON pg_class.oid = indexrelid
-    JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
-    JOIN pg_opclass ON pg_opclass.oid = indclass[0] AND opcdefault
-    JOIN pg_attribute AS sorted ON sorted.attrelid = indrelid AND sorted.attname = $2
-    JOIN pg_attribute AS key ON key.attrelid = indrelid AND key.attname = $3
-  WHERE indrelid = $1::regclass AND indisvalid AND indpred IS NULL AND indkey[1] = key.attnum
-    AND (indoption[0], indoption[1]) IN ((0, 0), (3, 3))
-    AND CASE
-      WHEN $4::int IS NULL THEN indkey[0] = sorted.attnum
-      ELSE indcollation[0] = 'pg_catalog."C"'::regcollation
-        AND pg_get_indexdef(indexrelid, 1, false)
-          IN (format('"left"(%I, %s)', $2::text, $4::int), format('"left"((%I)::text, %s)', $2::text, $4::int))
-    END`;
-
-/** Returns a sentence for each index that sorted lists need and the table lacks. */
-export async function missingSortIndexes(
-  dataSource: DataSource,
-  columns: EntityColumns,
-  entity: Type,
-): Promise<readonly string[]> {
-  const { table, key } = columns;
-  const missing: string[] = [];
-  for (const property of sortableOf(entity)) {
-    const { column, expression, characters } = sortKeyOf(columns, property);
-    const names = [column.databaseName, key.databaseName];
-    const found: unknown[] = await dataSource.query(FIND_SORT_INDEX, [table, ...names, characters]);
-    if (found.length > 0) continue;
-    missing.push(
-      `${table}: lists can be sorted by ${property}, which needs an index that the table does not have: CREATE INDEX CONCURRENTLY ON ${table} (${expression}, ${key.name})`,
-    );
-  }
-  return missing;
 }

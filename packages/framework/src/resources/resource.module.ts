@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule, Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DatabaseSchema } from '../database/data-source.js';
-import { SchemaModule } from '../database/schema.module.js';
+import { SchemaModule, schemaPart } from '../database/schema.module.js';
 import { isGenerated, keyColumnOf } from './properties/dto-of.js';
 import { CreateUuidV71795651201000 } from './generated-ids/migrations/1795651201000-create-uuid-v7.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
@@ -20,7 +20,7 @@ export class ResourceModule {
   /** Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module. */
   static forFeature(
     entities: readonly Type[],
-    schema: Omit<DatabaseSchema, 'entities'>,
+    schema: Omit<DatabaseSchema, 'entities' | 'owners'>,
   ): DynamicModule {
     const keys = entities.flatMap((entity) => keyColumnOf(entity) ?? []);
     const isUuid = keys.some(({ options }) => options.default === UUID_COLUMN.default);
@@ -28,11 +28,11 @@ export class ResourceModule {
     return {
       module: ResourceModule,
       imports: [
-        SchemaModule.forFeature({ ...schema, entities }),
         TypeOrmModule.forFeature([...entities]),
         ...idempotency,
         ...(isUuid ? [UUID_V7] : []),
       ],
+      providers: [schemaPart({ ...schema, entities })],
       exports: [TypeOrmModule, ...idempotency],
     };
   }

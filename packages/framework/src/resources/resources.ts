@@ -33,7 +33,8 @@ import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './transfers/imports.js';
 import { Pages } from './reads/pages.js';
 import { ReadBack } from './creates/read-back.js';
-import { missingSortIndexes, resourceMistakes, sharedTables } from './resource-checks.js';
+import { missingSortIndexes } from './reads/sort-indexes.js';
+import { resourceMistakes, sharedTables } from './resource-checks.js';
 import type { Declared } from './resource-checks.js';
 import type {
   BaseResource,

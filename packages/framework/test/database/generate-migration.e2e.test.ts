@@ -185,21 +185,6 @@ describe('a generated migration leaves alone what no entity declares', () => {
     expect(await generated([Shelf, Computed])).toBeUndefined();
   });
 
-  it('what another entity of the same table declares', async () => {
-    @Entity('samples')
-    class NameOfSample {
-      @PrimaryColumn('bigint', { primaryKeyConstraintName: 'samples_pkey' })
-      readonly id!: string;
-
-      @Column('text')
-      readonly name!: string;
-    }
-    await database.query(CREATE);
-    expect(await generated([Shelf, Sample, NameOfSample])).toBeUndefined();
-    expect(await generated([Shelf, NameOfSample, Sample])).toBeUndefined();
-    expect(reported).toEqual([]);
-  });
-
   it('beside what it changes', async () => {
     await database.query(
       `${CREATE}; CREATE INDEX samples_name_idx ON samples (left(name, 100) COLLATE "C", id);

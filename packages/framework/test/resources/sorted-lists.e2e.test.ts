@@ -27,7 +27,8 @@ import {
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
-import { missingSortIndexes, resourceMistakes } from '../../src/resources/resource-checks.js';
+import { missingSortIndexes } from '../../src/resources/reads/sort-indexes.js';
+import { resourceMistakes } from '../../src/resources/resource-checks.js';
 import { sortableOf } from '../../src/resources/reads/sort.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { errorsOf } from '../support/errors.js';

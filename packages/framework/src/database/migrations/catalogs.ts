@@ -12,6 +12,8 @@ interface Dependent {
 interface TablePart {
   readonly kind: 'index' | 'constraint';
   readonly name: string;
+  /** Of an index with expressions. */
+  readonly definition: string | null;
 }
 
 interface NarrowSequence {
@@ -79,10 +81,10 @@ export async function propertiesOf(
 /** TypeORM itself reads no index on expressions only, and no constraint without a column. */
 export function partsOf(queryRunner: QueryRunner, table: string): Promise<readonly TablePart[]> {
   return queryRunner.query(
-    `SELECT 'constraint' AS kind, conname AS name FROM pg_constraint
+    `SELECT 'constraint' AS kind, conname AS name, NULL AS definition FROM pg_constraint
      WHERE conrelid = to_regclass($1) AND contype IN ('c', 'f', 'u', 'x')
      UNION ALL
-     SELECT 'index', relname FROM pg_index JOIN pg_class ON oid = indexrelid
+     SELECT 'index', relname, CASE WHEN indexprs IS NOT NULL THEN pg_get_indexdef(indexrelid) END FROM pg_index JOIN pg_class ON oid = indexrelid
      WHERE indrelid = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid)
      ORDER BY kind, name`,
     [table],

@@ -1,37 +1,71 @@
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { dependentsOf, propertiesOf } from './catalogs.js';
+import type { DeclaredIndex } from './declared-index.js';
 import { SchemaComparison } from './schema-comparison.js';
+import type { Undeclared } from './schema-comparison.js';
 
 /** A migration would lose objects made by hand, or could not run. The message has one line for each. */
 export class LossError extends StartupError {
   override readonly exitCode = 2;
 }
 
+interface Declarations {
+  /** Whether an entity belongs to the module of the migration. */
+  readonly isOwn: (entity: Function) => boolean;
+  /** Of all modules. */
+  readonly indexes: readonly DeclaredIndex[];
+}
+
 /**
- * Generates an unformatted migration from the schema of the database to the entities; `undefined` if they match.
+ * Generates an unformatted migration from the schema of the database to the entities of a module; `undefined` if they match.
  *
  * @param name in Pascal case, such as `CreateTools`
- * @param report receives sentences: what the migration drops, and what it leaves although no entity declares it
+ * @param report receives sentences: what the migration drops, what it leaves although no entity declares it, and what other modules lack
  */
 export async function generateMigration(
   dataSource: DataSource,
   name: string,
   timestamp: number,
   report: (sentence: string) => void = () => {},
+  { isOwn, indexes }: Declarations = { isOwn: () => true, indexes: [] },
 ) {
-  const comparison = await SchemaComparison.of(dataSource);
-  const { upQueries, downQueries } = await comparison.log();
-  // A statement for the table of TypeORM lacks its parameters, and no migration makes this table.
-  const ofService = (queries: typeof upQueries): readonly string[] =>
-    queries
-      .map(({ query }) => query)
-      .filter(
-        (query) =>
-          !/^(INSERT INTO|DELETE FROM) /.test(query) ||
-          !query.includes(`"${dataSource.metadataTableName}"`),
-      );
-  const up = ofService(upQueries);
+  const found = new Map<DeclaredIndex, readonly string[]>();
+  for (const index of indexes) found.set(index, await index.find());
+  const kept = new Set([...found.values()].flat());
+  const compare = async (isCompared: (entity: Function) => boolean) => {
+    const comparison = await SchemaComparison.of(dataSource, isCompared, kept);
+    const { upQueries, downQueries } = await comparison.log();
+    const statementsOf = [upQueries, downQueries].map((queries) =>
+      queries.map(({ query }) => query).filter((query) => isOfService(dataSource, query)),
+    );
+    const [up, down] = statementsOf as [string[], string[]];
+    for (const index of indexes.filter(({ entity }) => isCompared(entity))) {
+      const served = await servedBy(index, found.get(index) ?? [], up);
+      const isServed = ({ toDrop }: Undeclared) =>
+        served.some((each) => toDrop.endsWith(`"${each}"`));
+      comparison.undeclared = comparison.undeclared.filter((each) => !isServed(each));
+      if (served.length > 0) continue;
+      // Two spaces as in a statement of TypeORM: the next draft knows that this one has created the index.
+      up.push(`CREATE INDEX ${index.name} ON ${index.table}  (${index.keys})`);
+      down.push(`DROP INDEX ${index.name}`);
+    }
+    return { up, down, undeclared: comparison.undeclared };
+  };
+  const { up, down, undeclared } = await compare(isOwn);
+  const others = await compare((entity) => !isOwn(entity));
+  for (const statement of others.up) {
+    report(
+      `another module differs from its tables, and needs a migration of its own: ${statement}`,
+    );
+  }
+  for (const { name: index, table } of indexes) {
+    const isBuilt = up.some((each) => each.startsWith(`CREATE INDEX ${index} ON `));
+    if (!isBuilt || up.some((each) => each.startsWith(`CREATE TABLE ${table} `))) continue;
+    report(
+      `the migration locks ${table} against writes while it builds the index ${index}: for many rows, call createIndexOnline in a migration with transaction = false`,
+    );
+  }
   const drops = up.filter((statement) => /\bDROP /.test(statement));
   const going = new Map<string, string>();
   const losses: string[] = [];
@@ -43,7 +77,9 @@ export async function generateMigration(
     const dependents = (await dependentsOf(dataSource, table, column)).filter(
       ({ name: dependent }) => !drops.some((each) => each.endsWith(`"${dependent}"`)),
     );
-    const dropped = dependents.filter(({ blocks }) => !blocks).map(({ what }) => what);
+    const dropped = dependents
+      .filter(({ blocks, name: dependent }) => !blocks && !kept.has(dependent))
+      .map(({ what }) => what);
     for (const { what } of dependents.filter(({ blocks }) => blocks)) {
       losses.push(
         `${what} needs the column ${column} of ${table}: drop it in a migration by hand before this one drops the column`,
@@ -60,13 +96,12 @@ export async function generateMigration(
       comment: up.some((each) => each.startsWith(`COMMENT ON COLUMN ${table}.${column} `)),
     };
     const properties = await propertiesOf(dataSource, table, column);
-    const undeclared = comparison.undeclared.map(({ what }) => what);
     for (const what of [
       ...dropped,
       ...properties
         .filter((property) => declared[property] !== true)
         .map((property) => `the ${property}${ofColumn}`),
-      ...undeclared.filter((each) => each.endsWith(ofColumn)),
+      ...undeclared.map((each) => each.what).filter((each) => each.endsWith(ofColumn)),
     ]) {
       losses.push(
         `a new type${ofColumn} would drop ${what}, which no entity declares: write a migration by hand, with ALTER TABLE ${table} ALTER COLUMN ${column} TYPE … USING …`,
@@ -77,7 +112,7 @@ export async function generateMigration(
   for (const [what, column] of going) {
     report(`no entity declares ${what}, and it goes with the column ${column}`);
   }
-  for (const { what, toDrop } of comparison.undeclared) {
+  for (const { what, toDrop } of undeclared) {
     if (!going.has(what)) {
       report(`no entity declares ${what}, so it stays: a migration drops it with ${toDrop}`);
     }
@@ -90,6 +125,7 @@ export async function generateMigration(
     fileName: `${timestamp}-${kebab}.ts`,
     /** Such as `CreateTools1763683200000`. */
     className,
+    statements: up,
     source: `import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class ${className} implements MigrationInterface {
@@ -100,11 +136,33 @@ ${statements(up)}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-${statements(ofService(downQueries).toReversed())}
+${statements(down.toReversed())}
   }
 }
 `,
   };
+}
+
+/** A statement for the table of TypeORM lacks its parameters, and no migration makes this table. */
+function isOfService({ metadataTableName }: DataSource, query: string): boolean {
+  return !/^(INSERT INTO|DELETE FROM) /.test(query) || !query.includes(`"${metadataTableName}"`);
+}
+
+/** The indexes that have the keys after the statements, which may rename or drop the column. */
+async function servedBy(
+  { table, column, find }: DeclaredIndex,
+  found: readonly string[],
+  up: readonly string[],
+): Promise<readonly string[]> {
+  if (up.includes(`ALTER TABLE ${table} DROP COLUMN "${column}"`)) return [];
+  if (found.length > 0) return found;
+  const renamed = up.find(
+    (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
+  );
+  const former = renamed && /RENAME COLUMN "(.+)" TO /.exec(renamed)?.[1];
+  const names = former === undefined ? [] : await find(former);
+  const drops = up.filter((each) => each.startsWith('DROP INDEX '));
+  return names.filter((name) => !drops.some((each) => each.endsWith(`"${name}"`)));
 }
 
 function statements(queries: readonly string[]): string {

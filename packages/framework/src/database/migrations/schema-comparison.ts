@@ -6,7 +6,7 @@ import { Query } from 'typeorm/driver/Query.js';
 import { narrowSequencesOf, partsOf } from './catalogs.js';
 
 /** Part of a table that no entity declares. */
-interface Undeclared {
+export interface Undeclared {
   /** Such as `the index "tools_name_idx" of "tools"`. */
   readonly what: string;
   readonly toDrop: string;
@@ -33,31 +33,39 @@ const GIVEN_BY_TYPEORM = /^(CHK|FK|IDX|REL|UQ|XCL)_[0-9a-f]{26,27}$/;
  * is dropped: nothing tells how it was made.
  */
 export class SchemaComparison extends RdbmsSchemaBuilder {
-  readonly undeclared: Undeclared[] = [];
+  undeclared: Undeclared[] = [];
   private readonly sources: readonly string[];
 
-  static async of(dataSource: DataSource): Promise<SchemaComparison> {
+  /**
+   * @param isCompared whether an entity is compared with its table
+   * @param kept the names of indexes that entities declare, but not to TypeORM
+   */
+  static async of(
+    dataSource: DataSource,
+    isCompared: (entity: Function) => boolean,
+    kept: ReadonlySet<string>,
+  ): Promise<SchemaComparison> {
     const runner = await runnerOf(dataSource);
     return new SchemaComparison(
       Object.create(dataSource, { createQueryRunner: { value: () => runner } }) as DataSource,
+      isCompared,
+      kept,
     );
   }
 
-  private constructor(dataSource: DataSource) {
+  private constructor(
+    dataSource: DataSource,
+    private readonly isCompared: (entity: Function) => boolean,
+    private readonly kept: ReadonlySet<string>,
+  ) {
     super(dataSource);
     this.sources = dataSource.migrations.map((migration: MigrationInterface) =>
       String(Reflect.get(migration, 'up')),
     );
   }
 
-  /** A table can have several entities, each with some of its columns. */
   protected override get entityToSyncMetadatas(): EntityMetadata[] {
-    const ofTables = new Map<string, EntityMetadata[]>();
-    for (const metadata of super.entityToSyncMetadatas) {
-      const path = metadata.tablePath;
-      ofTables.set(path, [...(ofTables.get(path) ?? []), metadata]);
-    }
-    return [...ofTables.values()].map(merged);
+    return super.entityToSyncMetadatas.filter(({ target }) => this.isCompared(target as Function));
   }
 
   protected override async executeSchemaSyncOperationsInProperOrder(): Promise<void> {
@@ -113,10 +121,16 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     );
     const declared = PARTS.flatMap((part): readonly Named[] => metadata[part]).concat(uniques);
     const left = new Set<string | undefined>();
-    for (const { kind, name } of await partsOf(this.queryRunner, quoted(table))) {
+    for (const { kind, name, definition } of await partsOf(this.queryRunner, quoted(table))) {
       if (declared.some((part) => part.name === name)) continue;
-      if (GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table)) continue;
+      const isOwn = GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table);
+      if (isOwn && definition === null && !this.kept.has(name)) continue;
       left.add(name);
+      if (this.kept.has(name)) continue;
+      if (isOwn) {
+        this.dropIndex(table, name, definition);
+        continue;
+      }
       const what = `the ${kind} "${name}" of ${quoted(table)}`;
       if (kind === 'constraint') this.leave(table, what, `DROP CONSTRAINT "${name}"`);
       // An index is in the schema of its table.
@@ -133,6 +147,15 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
       this.leave(table, what, `DROP COLUMN "${column.name}"`);
       return false;
     });
+  }
+
+  /** TypeORM would drop an index with expressions, but not bring it back. */
+  private dropIndex(table: Table, name: string, definition: string | null): void {
+    const { upQueries, downQueries } = this.queryRunner.getMemorySql();
+    upQueries.push(new Query(`DROP INDEX ${quoted(table, name)}`));
+    downQueries.push(
+      new Query(String(definition).replace(/ ON .+? USING /, () => ` ON ${quoted(table)} USING `)),
+    );
   }
 
   /** Whether a generated migration has made an index: TypeORM writes two spaces, which a person does not. */
@@ -218,26 +241,6 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   private leave(table: Table, what: string, change: string): void {
     this.undeclared.push({ what, toDrop: `ALTER TABLE ${quoted(table)} ${change}` });
   }
-}
-
-/** One declaration for all entities of a table. */
-function merged(entities: readonly EntityMetadata[]): EntityMetadata {
-  const [first, ...others] = entities as [EntityMetadata, ...EntityMetadata[]];
-  if (others.length === 0) return first;
-  const once = <Part>(parts: readonly Part[], nameOf: (part: Part) => unknown) => ({
-    value: [...new Map(parts.map((part) => [nameOf(part), part])).values()],
-  });
-  const partsOfAll = PARTS.map((part) => {
-    const parts = entities.flatMap((entity): readonly Named[] => entity[part]);
-    return [part, once(parts, ({ name }) => name)] as const;
-  });
-  return Object.create(first, {
-    ...Object.fromEntries(partsOfAll),
-    columns: once(
-      entities.flatMap(({ columns }) => columns),
-      ({ databaseName }) => databaseName,
-    ),
-  }) as EntityMetadata;
 }
 
 /** TypeORM looks for the expressions of generated columns in a table that it makes only if an entity declares some. */
