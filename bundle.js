@@ -130,6 +130,7 @@ if (!isUpToDate()) {
     external: [
       /^@nestjs\/(microservices|websockets)/,
       '@fastify/static',
+      '@nestjs/testing',
       'openapi-typescript',
       'prettier',
       'typescript',

@@ -326,12 +326,12 @@ export interface components {
         /** @description Who has sent a request. */
         Principal: {
             /**
-             * @description The kind of its token.
-             * @enum {string}
+             * @description The kind of its token: `static-token`, `issued-token`, `jwt`, or another kind of this service. `system`: a job of the service.
+             * @example static-token
              */
-            kind: "static-token" | "issued-token" | "jwt";
+            kind: string;
             /**
-             * @description The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token.
+             * @description The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token. Of a job: its name.
              * @example AUTH_TOKEN
              */
             id: string;

@@ -16,6 +16,7 @@ import { CONFIG } from '../../framework/src/config/config.module.js';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
 import { identityOf } from '../../framework/src/app/framework.module.js';
 import {
+  Actor,
   AuthGuard,
   defineErrors,
   DtoOf,
@@ -34,7 +35,6 @@ import {
   TextField,
   Transactions,
 } from '../../framework/src/index.js';
-import type { Actor } from '../../framework/src/index.js';
 import { readConfig, withDatabase } from '../../framework/src/testing.js';
 import { ChangeOf, FeedModule, recordChanges } from '../src/index.js';
 import type { Feed, FeedOptions } from '../src/index.js';
@@ -187,11 +187,13 @@ class AppModule {}
 let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
+let tools: ToolsService;
 
 async function startTools(environment: Record<string, string> = {}): Promise<void> {
   const service = await start(AppModule, database, environment);
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
+  tools = service.get(ToolsService);
 }
 
 async function request(method: string, path: string, body?: object) {
@@ -231,6 +233,18 @@ describe('a rule of a service', () => {
     expect(json).toMatchObject([
       { kind: 'created', id, tool: { id, name: 'Saw' } },
       { kind: 'replaced', id, tool: lent },
+    ]);
+  });
+
+  it('may be applied by a job, which the record names', async () => {
+    await tools.lend(BigInt(id), 'Ada', Actor.system('lend-reserved'));
+    const { json } = await request('GET', `/tool-changes?tool=${id}`);
+    expect(json).toMatchObject([
+      { principal: { kind: 'static-token' } },
+      {
+        principal: { kind: 'system', id: 'lend-reserved' },
+        requestId: expect.stringMatching(/^[\da-f-]{36}$/),
+      },
     ]);
   });
 

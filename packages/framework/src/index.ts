@@ -6,6 +6,8 @@ import './http/server/express.js';
 
 export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
+export { hasScope } from './auth/scopes/has-scope.js';
+export type { TokenVerifier } from './auth/token-verifier.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/scopes/require-scope.decorator.js';
 export { bootstrap } from './app/bootstrap.js';
@@ -60,8 +62,8 @@ export type {
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
 export type { Filled, Lasting } from './resources/properties/filled.js';
-export { RequestActor, RequestOrigin } from './resources/recording/actor.js';
-export type { Actor, Origin } from './resources/recording/actor.js';
+export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
+export type { Origin } from './resources/recording/actor.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,

@@ -9,6 +9,6 @@ export { NO_TRACER } from './observability/tracer.js';
 export { startService } from './app/service.js';
 export { schemaDifferences } from './testing/schema-differences.js';
 export { createTestingService } from './testing/testing-service.js';
-export type { TestingResponse, TestingService } from './testing/testing-service.js';
+export type { TestingOptions, TestingResponse, TestingService } from './testing/testing-service.js';
 /** @deprecated Use `TestingResponse`. */
 export type { TestingResponse as TestingAnswer } from './testing/testing-service.js';

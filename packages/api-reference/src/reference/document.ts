@@ -61,8 +61,8 @@ export interface Endpoint {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly description?: string; readonly content: Named<Content> };
   readonly responses: Named<Answer>;
-  /** The scope that a token needs. Only operations that need no token have none. */
-  readonly 'x-required-scope'?: string;
+  /** The scope that a token needs, or several, of which it needs one. Only operations that need no token have none. */
+  readonly 'x-required-scope'?: string | readonly string[];
 }
 
 interface Info {

@@ -19,7 +19,7 @@ export interface Surroundings extends SampleSurroundings {
 
 export function operationSection(endpoint: Endpoint, around: Surroundings): Html {
   const { operationId, method, path, summary, description = '' } = endpoint;
-  const scope = endpoint['x-required-scope'];
+  const scopes = [endpoint['x-required-scope'] ?? []].flat();
   const { common } = around;
   const linked = (text: string) => withSchemaLinks(markdown(text), around.schemas);
   const headers = headerRows(endpoint.responses).filter((row) => !isIn(common.headers, row));
@@ -27,7 +27,7 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
     <h3 id="${operationId}"><a href="#${operationId}">${summary}</a></h3>
     <p class="endpoint">
       <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
-      ${scope && html`<span class="scope">Scope <code>${scope}</code></span>`}
+      ${scopes.length > 0 && html`<span class="scope">Scope ${orOf(scopes)}</span>`}
     </p>
     ${tryForm(endpoint, around.endpoints)}
     <div class="reference">
@@ -47,6 +47,11 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
       ${samplesSection(endpoint, around)}
     </div>
   </article>`;
+}
+
+/** Such as `a:read` or `a:write`. */
+function orOf(scopes: readonly string[]): readonly Html[] {
+  return scopes.map((scope, index) => html`${index > 0 && ' or '}<code>${scope}</code>`);
 }
 
 function parametersSection(

@@ -132,5 +132,9 @@ it('shows the scope of an operation that needs one', () => {
   const get = { operationId: 'a', summary: 'A', responses: { 204: {} } };
   const text = reference({ '/a': { get: { ...get, 'x-required-scope': 'lists:read' } } });
   expect(text).toContain('GET /a Scope lists:read Try it');
+  const either = { ...get, 'x-required-scope': ['lists:read', 'lists:approve'] };
+  expect(reference({ '/a': { get: either } })).toContain(
+    'GET /a Scope lists:read or lists:approve Try it',
+  );
   expect(reference({ '/a': { get } })).toContain('GET /a Try it');
 });

@@ -32,17 +32,21 @@ export interface FeedDocs {
 }
 
 const KINDS = ['created', 'replaced', 'removed'] as const;
-const PRINCIPAL_KINDS = ['static-token', 'issued-token', 'jwt'] as const;
 
 @ApiSchema({ name: 'Principal', description: 'Who has sent a request.' })
 class PrincipalDto {
-  @ApiProperty({ enum: PRINCIPAL_KINDS, description: 'The kind of its token.' })
-  readonly kind!: (typeof PRINCIPAL_KINDS)[number];
+  @ApiProperty({
+    type: 'string',
+    description:
+      'The kind of its token: `static-token`, `issued-token`, `jwt`, or another kind of this service. `system`: a job of the service.',
+    example: 'static-token',
+  })
+  readonly kind!: string;
 
   @ApiProperty({
     type: 'string',
     description:
-      'The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token.',
+      'The id of an issued token, the subject of a JWT (without one, `client_id:` and its client), or the name of the variable of a static token. Of a job: its name.',
     example: 'AUTH_TOKEN',
   })
   readonly id!: string;

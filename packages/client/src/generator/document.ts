@@ -21,7 +21,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly operationId?: string;
-  readonly 'x-required-scope'?: string;
+  readonly 'x-required-scope'?: string | readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import type { Type } from '@nestjs/common';
+import type { DynamicModule, NestApplicationOptions, Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, NextFunction, Request, Response } from 'express';
@@ -29,6 +29,16 @@ import { IdempotencyModule } from '../resources/idempotency/idempotency.module.j
 @Module({})
 class ProcessModule {}
 
+/** How Nest creates an application: a test overrides providers first. */
+export type Create = (
+  root: DynamicModule,
+  adapter: ServiceAdapter,
+  options: NestApplicationOptions,
+) => Promise<NestExpressApplication>;
+
+const createWithNest: Create = (root, adapter, options) =>
+  NestFactory.create<NestExpressApplication>(root, adapter, options);
+
 /**
  * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
  *
@@ -41,13 +51,14 @@ export async function createApp(
   observability: Observability,
   limits: HttpLimits,
   databaseLimits: DatabaseLimits = DATABASE_LIMITS,
+  create = createWithNest,
 ): Promise<NestExpressApplication> {
   const providers = [
     { provide: GIVEN_CONFIG, useValue: config },
     { provide: GIVEN_OBSERVABILITY, useValue: observability },
     { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
   ];
-  const created = await NestFactory.create<NestExpressApplication>(
+  const created = await create(
     { module: ProcessModule, global: true, imports: [app], providers, exports: providers },
     new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },

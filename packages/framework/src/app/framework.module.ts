@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import type { DynamicModule, ForwardReference, Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { AuthModule } from '../auth/auth.module.js';
+import type { AuthOptions } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/config.module.js';
 import type { Identity } from '../config/identity.js';
 import type { ServiceVariables } from '../config/service-variables.js';
@@ -13,6 +14,8 @@ import { ResourcesModule } from '../resources/resources.module.js';
 export interface FrameworkOptions {
   /** The environment variables of the service, made by `variable`. */
   readonly variables?: ServiceVariables;
+  /** Verifiers for credentials that only this service knows. */
+  readonly auth?: AuthOptions;
 }
 
 /** What the service has said in `forRoot`. */
@@ -26,14 +29,26 @@ export interface ServiceModule extends DynamicModule {
 export class FrameworkModule {
   /**
    * @example
-   * FrameworkModule.forRoot(IDENTITY, { variables: VARIABLES })
+   * FrameworkModule.forRoot(IDENTITY, {
+   *   variables: VARIABLES,
+   *   auth: { verifiers: [LabTokenVerifier] },
+   * })
    */
-  static forRoot(identity: Identity, { variables = {} }: FrameworkOptions = {}): ServiceModule {
+  static forRoot(
+    identity: Identity,
+    { variables = {}, auth }: FrameworkOptions = {},
+  ): ServiceModule {
     return {
       module: FrameworkModule,
       identity,
       variables,
-      imports: [ConfigModule, ObservabilityModule, DatabaseModule, AuthModule, ResourcesModule],
+      imports: [
+        ConfigModule,
+        ObservabilityModule,
+        DatabaseModule,
+        AuthModule.forRoot(auth),
+        ResourcesModule,
+      ],
       providers: [ManagementServer],
     };
   }

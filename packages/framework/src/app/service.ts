@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Type } from '@nestjs/common';
+import type { Abstract, Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { createApp } from './app.setup.js';
+import type { Create } from './app.setup.js';
 import type { ServiceConfig } from '../config/config.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
 import type { HttpLimits } from '../http/server/limits.js';
@@ -31,9 +32,14 @@ export const SHUTDOWN_LIMITS = {
 
 export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
 
+/** What a provider is injected by. */
+export type ProviderToken<Provider> = Type<Provider> | Abstract<Provider> | string | symbol;
+
 export interface Service {
   readonly address: AddressInfo;
   readonly management: AddressInfo;
+  /** A provider of any module. */
+  get<Provider>(token: ProviderToken<Provider>): Provider;
   /** Becomes unready, finishes running requests and closes everything. */
   stop(limits?: ShutdownLimits): Promise<void>;
 }
@@ -52,8 +58,9 @@ export async function startService(
   signal: AbortSignal,
   limits: HttpLimits = HTTP_LIMITS,
   databaseLimits: DatabaseLimits = DATABASE_LIMITS,
+  create?: Create,
 ): Promise<Service> {
-  const app = await createApp(module, config, observability, limits, databaseLimits);
+  const app = await createApp(module, config, observability, limits, databaseLimits, create);
   const { logger } = observability;
   const readiness = app.get(Readiness);
   try {
@@ -81,7 +88,12 @@ export async function startService(
       variables: { host: 'HOST', port: 'PORT' },
     });
     readiness.ready();
-    return { address, management, stop: (shutdownLimits) => stop(app, config, shutdownLimits) };
+    return {
+      address,
+      management,
+      get: (token) => app.get(token),
+      stop: (shutdownLimits) => stop(app, config, shutdownLimits),
+    };
   } catch (error) {
     await close(app, SHUTDOWN_LIMITS);
     throw error;

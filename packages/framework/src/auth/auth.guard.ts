@@ -10,11 +10,12 @@ import { RateLimits } from './rate-limits.js';
 import {
   InsufficientScopeError,
   CREDENTIALS_ERROR_REASONS,
-  CredentialsError,
+  credentialsErrorReasonOf,
 } from './credentials.error.js';
 import type { CredentialsErrorReason } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
-import { REQUIRED_SCOPE } from './scopes/require-scope.decorator.js';
+import { hasScope } from './scopes/has-scope.js';
+import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
 
 /**
  * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it
@@ -46,50 +47,53 @@ export class AuthGuard implements CanActivate {
     const handler = context.getHandler();
     if (this.reflector.get(IS_PUBLIC, handler)) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const scope = this.reflector.get(REQUIRED_SCOPE, handler);
+    const scopes = this.reflector.get(REQUIRED_SCOPES, handler);
     try {
       const principal = this.authenticator.authenticate(request);
       return principal instanceof Promise
         ? principal
-            .then((verified) => this.admit(request, verified, scope))
+            .then((verified) => this.admit(request, verified, scopes))
             .catch((error: unknown) => this.reject(request, error))
-        : this.admit(request, principal, scope);
+        : this.admit(request, principal, scopes);
     } catch (error) {
       return this.reject(request, error);
     }
   }
 
-  private admit(request: Request, principal: Principal, scope: Scope): true {
+  private admit(request: Request, principal: Principal, scopes: readonly Scope[]): true {
     request.principal = principal;
     // V8 keeps a literal that is assigned to a property until a major collection.
-    const requireValidToken = () => this.requireValidToken(request, scope);
+    const requireValidToken = () => this.requireValidToken(request, scopes);
     request.requireValidToken = requireValidToken;
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
-    requireScope(principal, scope);
+    requireScope(principal, scopes);
     return true;
   }
 
   /** Verifies the token of a long request once more, without counting it again. */
-  private async requireValidToken(request: Request, scope: Scope): Promise<void> {
+  private async requireValidToken(request: Request, scopes: readonly Scope[]): Promise<void> {
     try {
-      requireScope(await this.authenticator.authenticate(request), scope);
+      requireScope(await this.authenticator.authenticate(request), scopes);
     } catch (error) {
-      if (error instanceof CredentialsError) request.credentialsErrorReason = error.reason;
+      const reason = credentialsErrorReasonOf(error);
+      if (reason !== undefined) request.credentialsErrorReason = reason;
       throw error;
     }
   }
 
   private reject(request: Request, error: unknown): never {
-    if (error instanceof CredentialsError) {
-      request.credentialsErrorReason = error.reason;
-      this.recordRejection(error.reason);
+    const reason = credentialsErrorReasonOf(error);
+    if (reason !== undefined) {
+      request.credentialsErrorReason = reason;
+      this.recordRejection(reason);
     }
     throw error;
   }
 }
 
-function requireScope({ scopes }: Principal, scope: Scope): void {
-  if (scopes !== 'all' && !scopes.has(scope)) throw new InsufficientScopeError(scope);
+function requireScope(principal: Principal, scopes: readonly Scope[]): void {
+  for (const scope of scopes) if (hasScope(principal, scope)) return;
+  throw new InsufficientScopeError(scopes);
 }

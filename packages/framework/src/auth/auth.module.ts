@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import type { DynamicModule, ModuleMetadata, Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
@@ -17,16 +18,24 @@ import { TokenFormat } from './issued-tokens/token-format.js';
 import { TokenRegister } from './issued-tokens/token-register.js';
 import { IssuerKeys } from './issuer-keys.js';
 import { JwtVerifier } from './jwt.verifier.js';
+import { OwnVerifier } from './own-verifier.js';
 import { RateLimits } from './rate-limits.js';
 import { ScopeCheck } from './scopes/scope-check.js';
 import { StaticTokenVerifier } from './static-token.verifier.js';
-import { TOKEN_VERIFIERS } from './token-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import { BEARER_VERIFIERS, OWN_VERIFIERS } from './token-verifier.js';
+import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
 /** Until release 1.1.0, each valid JWT was permitted everything. */
 const NO_DEFAULT_SCOPES =
   'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
   'Set it to the scopes of such tokens, separated by spaces, or to "none"';
+
+export interface AuthOptions {
+  /** Classes that the module provides: they are asked in this order. */
+  readonly verifiers: readonly Type<TokenVerifier>[];
+  /** Modules whose exports the verifiers inject. */
+  readonly imports?: ModuleMetadata['imports'];
+}
 
 /** Global, for the AuthGuard that the application provides, whichever module imports the framework. */
 @Global()
@@ -45,14 +54,23 @@ const NO_DEFAULT_SCOPES =
     },
     { provide: LastUses, inject: [CONFIG, DataSource, LOGGER], useFactory: lastUses },
     {
-      provide: TOKEN_VERIFIERS,
-      inject: [CONFIG, IssuerKeys, StaticTokenVerifier, TokenRegister, LastUses],
-      useFactory: verifiers,
+      provide: BEARER_VERIFIERS,
+      inject: [CONFIG, OWN_VERIFIERS, IssuerKeys, StaticTokenVerifier, TokenRegister, LastUses],
+      useFactory: bearerVerifiers,
     },
   ],
   exports: [Authenticator, RateLimits],
 })
-export class AuthModule {}
+export class AuthModule {
+  static forRoot({ verifiers, imports = [] }: AuthOptions = { verifiers: [] }): DynamicModule {
+    const own = {
+      provide: OWN_VERIFIERS,
+      inject: [...verifiers],
+      useFactory: (...made: readonly TokenVerifier[]) => made.map((each) => new OwnVerifier(each)),
+    };
+    return { module: AuthModule, imports, providers: [...verifiers, own] };
+  }
+}
 
 function issuerKeys({ auth }: Config, logger: Logger, metrics: Metrics): IssuerKeys | undefined {
   if (auth.jwt === undefined) return undefined;
@@ -87,18 +105,21 @@ function lastUses({ auth }: Config, dataSource: DataSource, logger: Logger): Las
   return auth.issuedTokens ? new LastUses(new Statements(dataSource), logger) : undefined;
 }
 
-function verifiers(
+function bearerVerifiers(
   { identity, auth }: Config,
+  own: readonly TokenVerifier[],
   keys: IssuerKeys | undefined,
   tokens: StaticTokenVerifier | undefined,
   register: TokenRegister | undefined,
   uses: LastUses | undefined,
-): readonly TokenVerifier[] {
+): readonly BearerVerifier[] {
   return [
     ...(tokens === undefined ? [] : [tokens]),
     ...(register && uses
       ? [new IssuedTokenVerifier(new TokenFormat(identity), register, uses)]
       : []),
+    // Before JWTs of the issuer, whose verifier rejects all others.
+    ...own,
     ...(auth.jwt === undefined || keys === undefined ? [] : [new JwtVerifier(auth.jwt, keys)]),
   ];
 }

@@ -3,32 +3,44 @@ import type { Request } from 'express';
 import { ERRORS } from '../errors/common-errors.js';
 import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
-import { TOKEN_VERIFIERS } from './token-verifier.js';
-import type { TokenVerifier } from './token-verifier.js';
+import { BEARER_VERIFIERS, OWN_VERIFIERS } from './token-verifier.js';
+import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
 /** Finds the principal of a request. */
 @Injectable()
 export class Authenticator {
-  constructor(@Inject(TOKEN_VERIFIERS) private readonly verifiers: readonly TokenVerifier[]) {}
+  /** @param own for requests without a bearer token. They are among `verifiers`, too */
+  constructor(
+    @Inject(BEARER_VERIFIERS) private readonly verifiers: readonly BearerVerifier[],
+    @Inject(OWN_VERIFIERS) private readonly own: readonly TokenVerifier[] = [],
+  ) {}
 
   /**
-   * Synchronous for tokens whose verifiers need not wait.
+   * Synchronous for credentials whose verifiers need not wait.
    *
    * @throws CredentialsError
    */
   authenticate(request: Request): Principal | Promise<Principal> {
-    return this.verify(readBearerToken(request));
+    const token = readBearerToken(request);
+    return token === undefined ? this.identify(request) : this.verify(token, request);
   }
 
-  private verify(
-    token: string,
-    [verifier, ...others]: readonly TokenVerifier[] = this.verifiers,
-  ): Principal | Promise<Principal> {
+  private verify(token: string, request: Request, index = 0): Principal | Promise<Principal> {
+    const verifier = this.verifiers[index];
     if (verifier === undefined) throw new CredentialsError('unknown-token');
-    const principal = verifier.verify(token);
+    const principal = verifier.verify(token, request);
     return principal instanceof Promise
-      ? principal.then((verified) => verified ?? this.verify(token, others))
-      : (principal ?? this.verify(token, others));
+      ? principal.then((verified) => verified ?? this.verify(token, request, index + 1))
+      : (principal ?? this.verify(token, request, index + 1));
+  }
+
+  private identify(request: Request, index = 0): Principal | Promise<Principal> {
+    const verifier = this.own[index];
+    if (verifier === undefined) throw new CredentialsError('no-credentials', ERRORS.noCredentials);
+    const principal = verifier.verify(undefined, request);
+    return principal instanceof Promise
+      ? principal.then((verified) => verified ?? this.identify(request, index + 1))
+      : (principal ?? this.identify(request, index + 1));
   }
 }
 
@@ -36,9 +48,10 @@ export class Authenticator {
  * The bearer token of a request, from the Authorization header only (RFC 6750, section 2.1). Its syntax is not
  * checked, because no verifier accepts a malformed token.
  *
- * @throws CredentialsError without the header, for another scheme, for more than one header, and without a token
+ * @returns `undefined` without the header, and for another scheme
+ * @throws CredentialsError for more than one header, and without a token
  */
-function readBearerToken(request: Request): string {
+function readBearerToken(request: Request): string | undefined {
   const [credentials = '', ...others] = request.headersDistinct['authorization'] ?? [];
   if (others.length > 0) {
     throw new CredentialsError(
@@ -48,8 +61,7 @@ function readBearerToken(request: Request): string {
     );
   }
   const [, scheme = '', token = ''] = /^(\S*) *(.*)$/.exec(credentials) ?? [];
-  if (scheme.toLowerCase() !== 'bearer')
-    throw new CredentialsError('no-credentials', ERRORS.noCredentials);
+  if (scheme.toLowerCase() !== 'bearer') return undefined;
   if (token === '') throw new CredentialsError('malformed');
   return token;
 }

@@ -1,4 +1,6 @@
+import { UnauthorizedException } from '@nestjs/common';
 import { ERRORS } from '../errors/common-errors.js';
+import { statusOf } from '../errors/error-kind.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Scope } from './principal.js';
@@ -20,6 +22,8 @@ export const CREDENTIALS_ERROR_REASONS = [
   'unknown-key',
   'signature',
   'scope',
+  // A verifier of the service rejects the credentials.
+  'verifier',
 ] as const;
 
 export type CredentialsErrorReason = (typeof CREDENTIALS_ERROR_REASONS)[number];
@@ -37,9 +41,19 @@ export class CredentialsError extends ServiceException {
 
 /** The token is valid, but lacks the scope of the operation. */
 export class InsufficientScopeError extends CredentialsError {
-  constructor(scope: Scope) {
-    const message = `the operation needs the scope ${scope}`;
+  /** @param scopes of which the operation needs one */
+  constructor(scopes: readonly Scope[]) {
+    const message = `the operation needs the scope ${scopes.join(' or ')}`;
     // RFC 6750, section 3.
-    super('scope', ERRORS.scopeMissing, message, { challenge: `scope="${scope}"` });
+    super('scope', ERRORS.scopeMissing, message, { challenge: `scope="${scopes.join(' ')}"` });
   }
+}
+
+/** Why a request is rejected, if that is because of its credentials. A verifier of the service throws any exception with status 401. */
+export function credentialsErrorReasonOf(error: unknown): CredentialsErrorReason | undefined {
+  if (error instanceof CredentialsError) return error.reason;
+  if (error instanceof UnauthorizedException) return 'verifier';
+  if (!(error instanceof ServiceException)) return undefined;
+  if (error.kind === ERRORS.tokenExpired) return 'expired';
+  return statusOf(error.kind.number) === 401 ? 'verifier' : undefined;
 }

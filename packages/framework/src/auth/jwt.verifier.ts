@@ -11,7 +11,7 @@ import type { Principal } from './principal.js';
 import { ScopeList } from './scopes/scope-list.js';
 import { CredentialsError } from './credentials.error.js';
 import type { CredentialsErrorReason } from './credentials.error.js';
-import type { TokenVerifier } from './token-verifier.js';
+import type { BearerVerifier } from './token-verifier.js';
 
 /** Asymmetric signatures only: a public key must never be used as the secret of an HMAC (RFC 8725, section 3.1). */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
@@ -35,7 +35,7 @@ interface Remembered {
 }
 
 /** Verifies JWTs of one issuer for one audience. */
-export class JwtVerifier implements TokenVerifier {
+export class JwtVerifier implements BearerVerifier {
   private readonly remembered = new LRUCache<string, Remembered>({
     max: REMEMBERED.tokens,
     maxSize: REMEMBERED.bytes,

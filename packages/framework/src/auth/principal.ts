@@ -1,10 +1,20 @@
 /** A permission on a resource, such as `tools:read` or `tools:lend`. */
 export type Scope = `${string}:${string}`;
 
-/** The sender of a request. */
+/**
+ * The sender of a request, in `request.principal`.
+ *
+ * ```ts
+ * const student: Principal = { kind: 'lab', id: 'ada', scopes: new Set(['bookings:read']) };
+ * ```
+ */
 export interface Principal {
-  readonly kind: 'static-token' | 'issued-token' | 'jwt';
-  /** Never changes. Unique among principals of one kind, and never a secret. */
+  /**
+   * `static-token`, `issued-token`, `jwt`, or what a {@link TokenVerifier} of the service says: letters, digits and hyphens, such as
+   * `lab`. `system` is for {@link Actor.system}.
+   */
+  readonly kind: string;
+  /** Never changes. Unique among principals of one kind, and never a secret. At most 255 characters. */
   readonly id: string;
   /** For people to read. */
   readonly name?: string | undefined;

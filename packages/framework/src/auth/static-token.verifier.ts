@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { POLL_INTERVAL } from '../config/secret-file.js';
 import type { Secret } from '../config/secret-file.js';
 import type { Principal } from './principal.js';
-import type { TokenVerifier } from './token-verifier.js';
+import type { BearerVerifier } from './token-verifier.js';
 
 /** Two principals, so that the log tells whether the previous token is still in use. */
 const CURRENT: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'all' };
@@ -17,7 +17,7 @@ const GRACE_ENDED =
  * Verifies the tokens of `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which have every scope. Both are accepted, so that clients can
  * change from one to the other.
  */
-export class StaticTokenVerifier implements TokenVerifier, OnModuleInit, OnModuleDestroy {
+export class StaticTokenVerifier implements BearerVerifier, OnModuleInit, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined;
   /** Without a previous token, both are of the current one. */
   private digests: readonly [Buffer, Buffer];

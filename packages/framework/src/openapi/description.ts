@@ -13,12 +13,13 @@ export function descriptionOf(document: OpenAPIObject, summary: string): string 
   const scopes = scopesOf(document)
     .map((scope) => `\`${scope}\``)
     .join(', ');
+  const hasSeveral = methods.some(({ operation }) => Array.isArray(operation['x-required-scope']));
   const ids = idsOf(document, methods);
   return `${summary}
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation: ${scopes}. Otherwise the request is refused with 403.`}
+Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation${hasSeveral ? ', or one of several' : ''}: ${scopes}. Otherwise the request is refused with 403.`}
 
 ## Errors
 

@@ -2,7 +2,8 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { REPEATABLE } from '../http/responses/repeatable.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
-  readonly 'x-required-scope'?: string;
+  /** Several: one of them is enough. */
+  readonly 'x-required-scope'?: string | readonly string[];
   [REPEATABLE]?: true;
 };
 type TagObject = NonNullable<OpenAPIObject['tags']>[number];

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Type } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { TestingModuleBuilder } from '@nestjs/testing';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { TokenFormat } from '../auth/issued-tokens/token-format.js';
@@ -9,10 +11,14 @@ import { readConfig, withDatabase } from '../config/config.js';
 import type { Identity } from '../config/identity.js';
 import { withExamples } from '../config/service-variables.js';
 import { serviceModuleOf } from '../app/framework.module.js';
+import { DATABASE_LIMITS } from '../database/limits.js';
+import { HTTP_LIMITS } from '../http/server/limits.js';
 import { createLogger } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { NO_TRACER } from '../observability/tracer.js';
+import type { Create } from '../app/app.setup.js';
 import { startService } from '../app/service.js';
+import type { ProviderToken } from '../app/service.js';
 
 /** The URL of a PostgreSQL server whose user may create databases. */
 const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
@@ -34,6 +40,8 @@ export interface TestingService {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<TestingResponse>;
+  /** A provider of any module, such as a service or a job. */
+  get<Provider>(token: ProviderToken<Provider>): Provider;
   /** Stops the service and removes its database. */
   stop(): Promise<void>;
 }
@@ -45,8 +53,22 @@ export interface TestingResponse {
   readonly body: unknown;
 }
 
+export interface TestingOptions {
+  /** Replaces providers, as in Nest's documentation. Needs `@nestjs/testing`. */
+  readonly override?: (builder: TestingModuleBuilder) => unknown;
+}
+
 /**
  * Starts a service on a new, migrated database of the server of `@resource-service/local/global-setup`. Only errors are logged.
+ *
+ * ```ts
+ * const service = await createTestingService(
+ *   AppModule,
+ *   { RATE_LIMIT: '100' },
+ *   { override: (builder) => builder.overrideProvider(Mailer).useValue(fake) },
+ * );
+ * await service.get(ExpiryJob).run();
+ * ```
  *
  * @param app imports `FrameworkModule.forRoot(…)`
  * @param environment variables of the service, instead of the variables of the process. The examples stand in for its own that
@@ -55,6 +77,7 @@ export interface TestingResponse {
 export async function createTestingService(
   app: Type,
   environment: Readonly<Record<string, string>> = {},
+  { override }: TestingOptions = {},
 ): Promise<TestingService> {
   const { identity, variables } = serviceModuleOf(app);
   const token = randomBytes(32).toString('base64url');
@@ -76,12 +99,16 @@ export async function createTestingService(
       tracer: NO_TRACER,
     },
     new AbortController().signal,
+    HTTP_LIMITS,
+    DATABASE_LIMITS,
+    override && creatorWith(override),
   );
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
   return {
     url,
     managementUrl: `http://127.0.0.1:${service.management.port}`,
     token,
+    get: (provider) => service.get(provider),
     tokenWith: (...scopes) => issueToken(identity, database.url, scopes),
     send: async (method, path, body, headers) => {
       const response = await fetch(url + path, {
@@ -99,6 +126,16 @@ export async function createTestingService(
       await service.stop();
       await database.drop();
     },
+  };
+}
+
+function creatorWith(override: NonNullable<TestingOptions['override']>): Create {
+  return async (root, adapter, options) => {
+    const { Test } = await import('@nestjs/testing');
+    const builder = Test.createTestingModule({ imports: [root] });
+    override(builder);
+    const module = await builder.compile();
+    return module.createNestApplication<NestExpressApplication>(adapter, options);
   };
 }
 

@@ -6,8 +6,8 @@ import { Authenticator } from '../../src/auth/authenticator.js';
 import type { Principal } from '../../src/auth/principal.js';
 import { RateLimits } from '../../src/auth/rate-limits.js';
 import { InsufficientScopeError } from '../../src/auth/credentials.error.js';
-import { REQUIRED_SCOPE } from '../../src/auth/scopes/require-scope.decorator.js';
-import type { TokenVerifier } from '../../src/auth/token-verifier.js';
+import { REQUIRED_SCOPES } from '../../src/auth/scopes/require-scope.decorator.js';
+import type { BearerVerifier } from '../../src/auth/token-verifier.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -17,11 +17,11 @@ const READER: Principal = { kind: 'jwt', id: 'reader', scopes: new Set(['tools:r
 const OTHER: Principal = { ...READER, scopes: new Set() };
 
 class Routes {
-  @REQUIRED_SCOPE('tools:read')
+  @REQUIRED_SCOPES(['tools:read'])
   read(this: void): void {}
 }
 
-const verify = vi.fn<TokenVerifier['verify']>();
+const verify = vi.fn<BearerVerifier['verify']>();
 let guard: AuthGuard;
 let metrics: Metrics;
 

@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Injectable, Module, Post } from '@nestjs/common';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
 import { createTestingService } from '../../src/testing.js';
@@ -8,12 +8,21 @@ import { IDENTITY } from '../support/identity.js';
 
 /* `createTestingService`, and with it routes without a token, and scopes that are neither for reading nor for writing. */
 
+@Injectable()
+class Catalogue {
+  names(): readonly string[] {
+    return ['Hammer'];
+  }
+}
+
 @Controller('tools')
 class ToolsController {
+  constructor(private readonly catalogue: Catalogue) {}
+
   @Get()
   @RequireScope('tools:read')
   list(): readonly string[] {
-    return ['Hammer'];
+    return this.catalogue.names();
   }
 
   @Post('loans')
@@ -31,11 +40,15 @@ class ToolsController {
 }
 
 @Module({
-  imports: [FrameworkModule.forRoot(IDENTITY)],
-  providers: ENHANCERS,
+  providers: [Catalogue],
   controllers: [ToolsController],
 })
+class ToolsModule {}
+
+@Module({ imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule], providers: ENHANCERS })
 class AppModule {}
+
+class Other {}
 
 let service: TestingService;
 
@@ -74,6 +87,24 @@ it('starts services beside each other, each with its variables and its database'
   expect(await other.send('GET', '/tools', undefined, { Authorization })).toMatchObject({
     status: 401,
   });
+  await other.stop();
+});
+
+it('gives the providers of all modules', () => {
+  expect(service.get(Catalogue).names()).toEqual(['Hammer']);
+  expect(() => service.get(Other)).toThrow('Other');
+});
+
+it('replaces providers, as Nest does', async () => {
+  const names = vi.fn(() => ['Saw']);
+  const other = await createTestingService(
+    AppModule,
+    {},
+    { override: (builder) => builder.overrideProvider(Catalogue).useValue({ names }) },
+  );
+  expect(await other.send('GET', '/tools')).toMatchObject({ status: 200, body: ['Saw'] });
+  expect(other.get(Catalogue).names).toBe(names);
+  expect((await fetch(`${other.url}/tools`)).status).toBe(401);
   await other.stop();
 });
 

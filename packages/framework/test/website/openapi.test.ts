@@ -23,6 +23,12 @@ class ToolsController {
   list(): readonly string[] {
     return [];
   }
+
+  @Get('bookings')
+  @RequireScope('bookings:read', 'bookings:approve')
+  bookings(): readonly string[] {
+    return [];
+  }
 }
 
 @Module({
@@ -37,8 +43,16 @@ it('the document has the Error and the scopes of operations that nobody has docu
   const document = JSON.parse(openApiText(app, app.get(CONFIG))) as object;
   await app.close();
   expect(document).toMatchObject({
-    info: { title: 'Tool Library' },
-    paths: { '/tools': { get: { 'x-required-scope': 'tools:read', responses: { default: {} } } } },
+    info: {
+      title: 'Tool Library',
+      description: expect.stringContaining(
+        'the scope of the operation, or one of several: `bookings:approve`, `bookings:read`, `tools:read`.',
+      ),
+    },
+    paths: {
+      '/tools': { get: { 'x-required-scope': 'tools:read', responses: { default: {} } } },
+      '/tools/bookings': { get: { 'x-required-scope': ['bookings:read', 'bookings:approve'] } },
+    },
     components: { schemas: { Error: { properties: { error: { type: 'integer' } } } } },
   });
 });

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { Principal } from '../principal.js';
 import { CredentialsError } from '../credentials.error.js';
-import type { TokenVerifier } from '../token-verifier.js';
+import type { BearerVerifier } from '../token-verifier.js';
 import { matchingSecret } from './known-token.js';
 import type { LastUses } from './last-uses.js';
 import type { TokenFormat } from './token-format.js';
@@ -12,7 +12,7 @@ import type { TokenRegister } from './token-register.js';
 const MAX_UNKNOWN = 10_000;
 
 /** Verifies tokens that the command has issued. */
-export class IssuedTokenVerifier implements TokenVerifier {
+export class IssuedTokenVerifier implements BearerVerifier {
   /** Digests of tokens that a read has not found. A later token has another secret. */
   private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN });
 

@@ -8,7 +8,7 @@ import { requireNone } from '../../errors/startup.error.js';
 import { LOGGER } from '../../observability/logger.js';
 import { IS_PUBLIC } from '../public.decorator.js';
 import { PRINCIPAL_NEEDED_BY } from '../require-principal.js';
-import { REQUIRED_SCOPE } from './require-scope.decorator.js';
+import { REQUIRED_SCOPES } from './require-scope.decorator.js';
 
 /** Where Nest keeps the path of a route, set by `@Get()` and the like. */
 const PATH = 'path';
@@ -55,21 +55,24 @@ export class ScopeCheck implements OnModuleInit {
       for (const name of this.scanner.getAllMethodNames(prototype as object)) {
         const handler = (prototype as Record<string, () => unknown>)[name]!;
         if (!Reflect.hasMetadata(PATH, handler)) continue;
-        const scope = this.reflector.get(REQUIRED_SCOPE, handler);
-        if (scope !== undefined) required.add(scope);
-        mistakes.push(...this.mistakesOf(handler, scope).map((each) => `${type}.${name} ${each}`));
+        const scopes = this.reflector.get(REQUIRED_SCOPES, handler);
+        for (const scope of scopes ?? []) required.add(scope);
+        mistakes.push(...this.mistakesOf(handler, scopes).map((each) => `${type}.${name} ${each}`));
       }
     }
     return { mistakes, required };
   }
 
-  private mistakesOf(handler: () => unknown, scope: string | undefined): readonly string[] {
+  private mistakesOf(
+    handler: () => unknown,
+    scopes: readonly string[] | undefined,
+  ): readonly string[] {
     const { reflector } = this;
     if (!reflector.get(IS_PUBLIC, handler)) {
-      return scope === undefined ? ['needs @RequireScope() or @Public()'] : [];
+      return scopes === undefined ? ['needs @RequireScope() or @Public()'] : [];
     }
     const needless = [
-      ...(scope === undefined ? [] : ['@RequireScope()']),
+      ...(scopes === undefined ? [] : ['@RequireScope()']),
       ...(reflector.get(PRINCIPAL_NEEDED_BY, handler) ?? []),
     ];
     return needless.map((name) => `is @Public(), so it cannot have ${name}: it looks at no token`);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createParamDecorator } from '@nestjs/common';
 import type { ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
@@ -7,8 +8,23 @@ import { needingPrincipal, requirePrincipal } from '../../auth/require-principal
 /** Who makes a change, and in which request. */
 export interface Actor {
   readonly principal: Principal;
+  /** Of a job: identifies its run. */
   readonly requestId: string;
 }
+
+export const Actor = {
+  /**
+   * The actor of a job, which no request begins: the change records name `system` and the job. Each call is a run of its own.
+   *
+   * ```ts
+   * await this.bookings.patch(id, { status: 'expired' }, { actor: Actor.system('expire-bookings') });
+   * ```
+   */
+  system: (job: string): Actor => ({
+    principal: { kind: 'system', id: job, scopes: 'all' },
+    requestId: randomUUID(),
+  }),
+} as const;
 
 /** @deprecated named {@link Actor} */
 export type Origin = Actor;
