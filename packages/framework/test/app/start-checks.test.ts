@@ -31,6 +31,9 @@ import {
   StartupError,
   TextField,
 } from '../../src/index.js';
+import { appOf, migrationOf } from '../support/running-service.js';
+import { start } from '../support/start.js';
+import { createTestDatabase } from '../support/test-database.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';
 import { TOOL_ERRORS, Tool, ToolDto } from '../support/tool.js';
@@ -278,6 +281,18 @@ it('routes that cannot work are named, each by class and method', async () => {
 
 it('entities that cannot work are named, each by class and property', async () => {
   expect(await mistakesOf(ENTITIES)).toEqual(OF_ENTITIES);
+});
+
+it('all are found before a migration is applied', async () => {
+  const database = await createTestDatabase();
+  const app = appOf([Tool, Box], [migrationOf('CREATE TABLE tools (id bigint PRIMARY KEY)')], {
+    providers: [ToolsRepository, BoxesRepository],
+  });
+  await expect(start(app, database)).rejects.toThrow(/a column typo.*\n.*BoxDto.colour/);
+  expect(
+    await database.query(`SELECT relname FROM pg_class WHERE relname ~ 'tools|migrations'`),
+  ).toEqual([]);
+  await database.drop();
 });
 
 it('all are in one message', async () => {

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import type { Type } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -160,6 +160,18 @@ describe('@Sortable() brings its index', () => {
     ]);
     expect((await draftOf(SortedSample)).up).toEqual([]);
     expect(reported).toEqual([]);
+  });
+
+  it('unless the entity declares one to TypeORM', async () => {
+    @Entity('shelves')
+    @Index('shelves_level_id_idx', ['level', 'id'])
+    class Indexed extends Shelf {}
+    const { up } = await draftOf(Indexed);
+    expect(up.filter((each) => each.includes('INDEX'))).toEqual([
+      expect.stringContaining('"shelves_level_id_idx"'),
+    ]);
+    await perform(up);
+    expect((await draftOf(Indexed)).up).toEqual([]);
   });
 
   it('and takes it away, if a draft has created it, and nothing needs it', async () => {

@@ -45,9 +45,11 @@ export async function generateMigration(
       const isServed = ({ toDrop }: Undeclared) =>
         served.some((each) => toDrop.endsWith(`"${each}"`));
       comparison.undeclared = comparison.undeclared.filter((each) => !isServed(each));
-      if (served.length > 0) continue;
-      // Two spaces as in a statement of TypeORM: the next draft knows that this one has created the index.
-      up.push(`CREATE INDEX ${index.name} ON ${index.table}  (${index.keys})`);
+      // TypeORM makes an index of `@Index(['due', 'id'])`, with two spaces.
+      const keys = ` ON ${index.table}  (${index.keys}`;
+      if (served.length > 0 || up.some((each) => each.includes(keys))) continue;
+      // In the form of TypeORM, the next draft knows that this one has created the index.
+      up.push(`CREATE INDEX ${index.name}${keys})`);
       down.push(`DROP INDEX ${index.name}`);
     }
     return { up, down, undeclared: comparison.undeclared };
