@@ -179,8 +179,8 @@ describe('@Sortable() brings its index', () => {
     await perform(up);
     const without = await draftOf(Sample, [], [migration]);
     expect(without.up.toSorted()).toEqual([
-      expect.stringMatching(/^DROP INDEX .*"samples_name_sort_idx"$/),
-      expect.stringMatching(/^DROP INDEX .*"samples_size_sort_idx"$/),
+      'DROP INDEX "samples_name_sort_idx"',
+      'DROP INDEX "samples_size_sort_idx"',
     ]);
     await perform(without.up);
     expect((await draftOf(Sample, [], [migration])).up).toEqual([]);

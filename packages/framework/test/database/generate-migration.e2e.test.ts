@@ -386,8 +386,8 @@ describe('a generated migration drops what was removed from an entity', () => {
     expect(await generated([Shelf, Former], [Generated1])).toBeUndefined();
     const removal = (await generated([Shelf, Now], [Generated1])) ?? '';
     for (const dropped of [
-      'DROP INDEX "public"."samples_name_idx"',
-      'DROP INDEX "public"."IDX_',
+      'DROP INDEX "samples_name_idx"',
+      'DROP INDEX "IDX_',
       'DROP CONSTRAINT "CHK_',
       'DROP CONSTRAINT "UQ_',
       'DROP COLUMN "label"',

@@ -10,6 +10,9 @@ export class LossError extends StartupError {
   override readonly exitCode = 2;
 }
 
+/** Other databases have the tables in another schema. TypeORM names the schema of this one only here. */
+const WITH_SCHEMA = /^DROP INDEX "[^"]+"\.(?=")/;
+
 interface Declarations {
   /** Whether an entity belongs to the module of the migration. */
   readonly isOwn: (entity: Function) => boolean;
@@ -37,7 +40,9 @@ export async function generateMigration(
     const comparison = await SchemaComparison.of(dataSource, isCompared, kept);
     const { upQueries, downQueries } = await comparison.log();
     const statementsOf = [upQueries, downQueries].map((queries) =>
-      queries.map(({ query }) => query).filter((query) => isOfService(dataSource, query)),
+      queries
+        .map(({ query }) => query.replace(WITH_SCHEMA, 'DROP INDEX '))
+        .filter((query) => isOfService(dataSource, query)),
     );
     const [up, down] = statementsOf as [string[], string[]];
     for (const index of indexes.filter(({ entity }) => isCompared(entity))) {
