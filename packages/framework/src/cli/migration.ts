@@ -94,7 +94,8 @@ async function perform(
 ): Promise<void> {
   const { app, command, log, signal } = task;
   const schema = await schemaOf(app);
-  const settings = { identity: identityOf(app), url, poolMax: 2 };
+  const { schema: name } = readCommandConfig(process.env);
+  const settings = { identity: identityOf(app), url, schema: name, poolMax: 2 };
   const waiting = { log, signal };
   await withDataSource(settings, schema, waiting, async (dataSource) => {
     if (command === 'revert') await revertMigration(dataSource, waiting);

@@ -80,6 +80,8 @@ export function readConfig(
     database: {
       /** `undefined`: the embedded PostgreSQL. */
       url: value.DATABASE_URL,
+      /** `undefined`: the first schema of the search path. */
+      schema: value.DATABASE_SCHEMA,
       poolMax: value.DATABASE_POOL_MAX,
       migrateOnStart: value.DATABASE_MIGRATE_ON_START,
       serviceRole: serviceRole(value),
@@ -129,15 +131,18 @@ export function readConfig(
  * @throws StartupError
  */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
-  const { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } = VARIABLES;
+  const { DATABASE_URL, DATABASE_SCHEMA, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } =
+    VARIABLES;
   const { AUTH_ISSUED_TOKENS, LOG_FORMAT } = VARIABLES;
-  const database = { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD };
+  const ofRole = { DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD };
+  const database = { DATABASE_URL, DATABASE_SCHEMA, ...ofRole };
   const table = { ...database, AUTH_ISSUED_TOKENS, LOG_FORMAT };
   const { values, files, mistakes } = readVariables(table, environment);
   mistakes.push(...libpqMistakes(values.DATABASE_URL, environment));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
+    schema: values.DATABASE_SCHEMA,
     secretFiles: files,
     serviceRole: serviceRole(values),
     issuedTokens: values.AUTH_ISSUED_TOKENS,

@@ -23,6 +23,12 @@ export const ROLE_NAME = textThat(
   'the name of a role, at most 63 bytes',
 );
 
+/** PostgreSQL keeps names that begin with `pg_` for itself. */
+export const SCHEMA_NAME = textThat(
+  (raw) => Buffer.byteLength(raw) <= 63 && !raw.startsWith('pg_'),
+  'the name of a schema, at most 63 bytes, that does not begin with pg_',
+);
+
 export const BOOLEAN: VariableType<boolean> = {
   parse: (raw) => raw === 'true' || (raw === 'false' ? false : undefined),
   constraint: 'true or false',

@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 /**
  * All in one place, because two users of one key wait for each other. `@resource-service/local` has 7_526_841_014. A key
  * that a release has used keeps its meaning: instances of two releases run side by side. Functions of a table use keys
@@ -11,3 +13,8 @@ export const ADVISORY_LOCKS = {
   /** For issuing a token, so that two together do not exceed a limit. */
   tokenIssuance: 7_526_841_017,
 } as const;
+
+/** Services with a schema each migrate side by side: the upper 32 bits are 2. */
+export function migrationLockOf(schema: string | undefined): number {
+  return schema === undefined ? ADVISORY_LOCKS.migrations : 2 * 2 ** 32 + crc32(schema);
+}

@@ -38,7 +38,8 @@ export async function withDatabase<Result>(
   signal: AbortSignal,
   use: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const settings = { identity, url: constant(url), poolMax: 1 };
+  const { schema } = readCommandConfig(withEnvFile(process.env));
+  const settings = { identity, url: constant(url), schema, poolMax: 1 };
   const limits = { ...STARTUP_LIMITS, wait: PATIENCE };
   const waiting = { log: createLogger('silent'), signal, limits };
   try {

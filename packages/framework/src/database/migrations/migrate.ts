@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import pg, { escapeIdentifier } from 'pg';
 import type { Client } from 'pg';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
-import { narrowedPath } from '../connections/search-path.js';
+import { pathFor } from '../connections/search-path.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf, extraOf } from '../data-source.js';
 import { requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
@@ -98,7 +98,8 @@ async function migrate<T>(
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  const path = narrowedPath(extraOf(dataSource).tables);
+  const { schema } = extraOf(dataSource);
+  const path = pathFor(extraOf(dataSource));
   // The connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
@@ -114,7 +115,8 @@ async function migrate<T>(
   try {
     await separate.initialize();
     const [session, lock] = [separate.createQueryRunner(), separate.createQueryRunner()];
-    await takeLock(lock, waiting);
+    await takeLock(lock, waiting, schema);
+    await createSchema(session, schema);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
       // `runMigrations` would leave its table behind if the first migration fails, and its transactions have no
@@ -143,6 +145,16 @@ async function migrate<T>(
   } finally {
     if (separate.isInitialized) await separate.destroy();
   }
+}
+
+/** Only if it is missing: `IF NOT EXISTS` needs the privilege to create it even if it exists. */
+async function createSchema(session: QueryRunner, schema: string | undefined): Promise<void> {
+  if (schema === undefined) return;
+  const [row] = (await session.query(
+    'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
+    [schema],
+  )) as readonly { readonly exists: boolean }[];
+  if (row?.exists !== true) await session.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
 }
 
 /**
@@ -186,7 +198,7 @@ export async function awaitMigrations(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: StartWait,
 ): Promise<void> {
-  const isSilent = silenceOf(dataSource, limits.wait);
+  const isSilent = silenceOf(dataSource, limits.wait, extraOf(dataSource).schema);
   for (let isFirst = true; ; isFirst = false) {
     const reason = await reasonToWait(dataSource);
     if (reason === undefined) return;

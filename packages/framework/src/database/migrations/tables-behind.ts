@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import type { DataSource } from 'typeorm';
 import { describeError } from '../../observability/describe-error.js';
+import { extraOf } from '../data-source.js';
 import { startupErrorOf } from '../connect.js';
 
 /** The next schema of the path with a table of migrations ($1) that this role may read, and that releases up to 1.2 use. */
@@ -22,6 +23,8 @@ type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly 
  * @throws StartupError
  */
 export async function requireNoTablesBehind(dataSource: DataSource, log?: Logger): Promise<void> {
+  // The operator has named it.
+  if (extraOf(dataSource).schema !== undefined) return;
   const found = await findTablesBehind(dataSource).catch((error: unknown) => {
     const reason = describeError(error);
     throw startupErrorOf(dataSource, `cannot look for tables: ${reason}`, error);
