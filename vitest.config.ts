@@ -20,6 +20,7 @@ const ofTheService = {
   // Loading Nest and TypeORM anew for each file takes a third of the time.
   isolate: false,
   ...withDatabase,
+  setupFiles: [...withDatabase.setupFiles, 'test/support/own-errors.ts'],
 };
 
 // The tests and their global set-up (`__vitest__`) run the sources of the packages, which need not be built.

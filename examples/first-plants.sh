@@ -25,7 +25,7 @@ curl -sS "$PLANT_STORE_URL/plants" -w '\n' \
   -H "Content-Type: application/json" \
   -d '{"id": 2001, "name": "Ficus"}'
 
-# An invalid plant is refused. The message names the member and the rule.
+# An invalid plant is refused. The message names the property and the rule.
 curl -sS "$PLANT_STORE_URL/plants" -w '\n' \
   -H "Authorization: Bearer $PLANT_STORE_TOKEN" \
   -H "Content-Type: application/json" \

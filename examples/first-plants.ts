@@ -9,7 +9,7 @@ import type { components } from './plant-store.d.js';
 type NewPlant = components['schemas']['NewPlant'];
 type Plant = components['schemas']['Plant'];
 type StoredPlant = components['schemas']['StoredPlant'];
-type Failure = components['schemas']['Error'];
+type ErrorBody = components['schemas']['Error'];
 
 const {
   PLANT_STORE_URL: url = 'http://localhost:3000',
@@ -18,10 +18,10 @@ const {
   PLANT_STORE_TOKEN: token = (await readFile(file, 'utf8')).trim(),
 } = process.env;
 
-/** An error answer of the service. */
+/** An error response of the service. */
 class PlantStoreError extends Error {
   constructor(
-    /** Identifies the failure, such as 40009 for an id that is taken. */
+    /** Identifies the kind of error, such as 40009 for an id that is taken. */
     readonly number: number,
     message: string,
   ) {
@@ -30,7 +30,7 @@ class PlantStoreError extends Error {
 }
 
 /** @throws PlantStoreError */
-async function request<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+async function request<Content>(method: string, path: string, body?: unknown): Promise<Content> {
   const response = await fetch(`${url}${path}`, {
     method,
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
@@ -38,9 +38,9 @@ async function request<Answer>(method: string, path: string, body?: unknown): Pr
     signal: AbortSignal.timeout(10_000),
   });
   // Ids above 2^53 need a parser that keeps all digits, such as lossless-json.
-  const answer: unknown = await response.json();
-  if (response.ok) return answer as Answer;
-  const { error, message } = answer as Failure;
+  const content: unknown = await response.json();
+  if (response.ok) return content as Content;
+  const { error, message } = content as ErrorBody;
   throw new PlantStoreError(error, message);
 }
 
@@ -49,7 +49,7 @@ const getPlant = (id: number) => request<StoredPlant>('GET', `/plants/${id}`);
 
 const monstera: NewPlant = { id: 2001, name: 'Monstera', tag: 'indoor' };
 console.log('created', await createPlant(monstera));
-console.log('created again, as when the answer was lost', await createPlant(monstera));
+console.log('created again, as when the response was lost', await createPlant(monstera));
 console.log('stored', await getPlant(monstera.id));
 try {
   await createPlant({ id: monstera.id, name: 'Ficus' });

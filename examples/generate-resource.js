@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import {
-  Refusal,
+  UsageError,
   capital,
-  refusing,
+  reportingErrors,
   requireResourceNames,
 } from '../packages/create-service/src/names.js';
 import {
@@ -28,7 +28,7 @@ const LISTS = ['docs/sign-in.md', 'docs/tokens.md', 'docs/operations.md'];
 const [one = '', many = ''] = process.argv.slice(2);
 const FOLDER = `src/${many}`;
 
-await refusing(async () => {
+await reportingErrors(async () => {
   requireNames();
   // Also of the template: the example and the new resource are in one program when the example is tested.
   const others = ['src', TEMPLATE].flatMap(filesIn);
@@ -47,7 +47,7 @@ await refusing(async () => {
   await writeResource(sources, ROOT, [many], created, changed);
   format(ROOT, FOLDER, `test/${many}`, ...LISTS);
   for (const script of ['openapi', 'layers']) {
-    if (!npm(ROOT, 'run', script)) throw new Refusal(`"npm run ${script}" has failed`);
+    if (!npm(ROOT, 'run', script)) throw new UsageError(`"npm run ${script}" has failed`);
   }
   process.stdout.write(nextSteps(rename.range));
 });
@@ -71,7 +71,7 @@ function withNames(document) {
 
 function requireNames() {
   if (![one, many].every((name) => /^[a-z]{2,30}$/.test(name))) {
-    throw new Refusal(
+    throw new UsageError(
       'usage: npm run generate -- orchard orchards: one word in lower case, and its plural',
     );
   }
@@ -81,17 +81,17 @@ function requireNames() {
 function requireFree(files) {
   const existing =
     entityIn(files, one) ?? [FOLDER, `test/${many}`].find((path) => existsSync(path));
-  if (existing !== undefined) throw new Refusal(`${existing} exists already`);
+  if (existing !== undefined) throw new UsageError(`${existing} exists already`);
   const { paths } = JSON.parse(readFileSync(`${TEMPLATE}/openapi.json`, 'utf8'));
   const path = Object.keys(paths).find((each) => each.split('/')[1] === many);
-  if (path !== undefined) throw new Refusal(`the service has the path ${path} already`);
+  if (path !== undefined) throw new UsageError(`the service has the path ${path} already`);
 }
 
 function nextSteps([firstNumber, lastNumber]) {
-  return `${FOLDER} has a resource with the members of gardens. "npm test" passes now.
+  return `${FOLDER} has a resource with the properties of gardens. "npm test" passes now.
 
 Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each step.
-1. ${FOLDER}/${one}.entity.ts: the members
+1. ${FOLDER}/${one}.entity.ts: the properties
 2. ${FOLDER}/migrations: the table. If the migration has been applied: npm run migration:revert.
    Remove the file, and its import and entry in ${FOLDER}/${many}.module.ts, then:
    npm run migration:generate -- Create${capital(many)} ${many}
@@ -99,7 +99,7 @@ Adapt the files in this order. CONTRIBUTING.md, "Add a resource", explains each 
    ${FOLDER}/${many}.repository.ts, the filters of the list
 4. ${FOLDER}/${many}.errors.ts: further errors, with numbers that end in ${firstNumber} to ${lastNumber}
 5. ${FOLDER}/${many}.examples.ts: the examples of requests
-6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each member by itself.
+6. test/${many}/${many}.e2e.test.ts: the tests. test/resources/resources.e2e.test.ts tests each property by itself.
 7. test/slow/migration-hashes.ts: the hash of the migration, which this command prints. It also writes the schema:
    npx vitest run --project slow test/slow/frozen-migrations.e2e.test.ts --update
 8. CHANGELOG.md: a line below "Added"

@@ -15,9 +15,9 @@ export interface paths {
          * List or follow changes
          * @description Returns the changes of plants in the order of their positions, the oldest first. If there are more, the `Link` header field leads to the next page. For one plant, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
          *
-         *     With `Accept: text/event-stream`, the answer does not end: it has an event for each change, also for those that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such an answer when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
+         *     With `Accept: text/event-stream`, the response does not end: it has an event for each change, also for those that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
          *
-         *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is refused with 410.
+         *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410.
          */
         get: operations["listChanges"];
         put?: never;
@@ -57,13 +57,13 @@ export interface paths {
         };
         /**
          * List plants
-         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.
+         * @description Returns plants, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. An unknown parameter is rejected, and so is one that is given twice, unless it is a list.
          */
         get: operations["listPlants"];
         put?: never;
         /**
          * Create a plant
-         * @description Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Members that NewPlant does not define are ignored.
+         * @description Creates a new plant in the store. Creating the same plant again, with the same id and content, succeeds and changes nothing, so a request whose response was lost can be sent again. If the id belongs to a plant with other content, the request fails and the stored plant does not change. Fields that NewPlant does not define are ignored.
          */
         post: operations["createPlant"];
         delete?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * Export plants
-         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The answer can be imported. Plants that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.
+         * @description Returns all plants that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: `after` with the last id continues it. The response can be imported. Plants that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.
          */
         get: operations["exportPlants"];
         put?: never;
@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Import plants
-         * @description Creates a plant for each line of the body, which is a StoredPlant in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.
+         * @description Creates a plant for each line of the body, which is a StoredPlant in JSON. A rejected line does not stop the others. The response arrives while the body is sent: a line for each rejected line, and at the end a summary. There are no parameters; a request with any is rejected.
          *
          *     An import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: plants that are stored with the same content count as unchanged. The command of the service imports CSV, too.
          */
@@ -128,7 +128,7 @@ export interface paths {
         get: operations["getPlant"];
         /**
          * Replace a plant
-         * @description Replaces all members of a stored plant, except its id. Does not create a plant.
+         * @description Replaces all fields of a stored plant, except its id. Does not create a plant.
          */
         put: operations["replacePlant"];
         post?: never;
@@ -140,8 +140,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change members of a plant
-         * @description Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.
+         * Change fields of a plant
+         * @description Applies a JSON Merge Patch (RFC 7396): changes the fields that the body has. `null` removes a field.
          */
         patch: operations["patchPlant"];
         trace?: never;
@@ -208,7 +208,7 @@ export interface components {
         LatestPosition: {
             /**
              * Format: int64
-             * @description Changes after this position are newer than this answer. 0 if there is none yet.
+             * @description Changes after this position are newer than this response. 0 if there is none yet.
              * @example 2
              */
             position: number;
@@ -285,7 +285,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The members to change. Members that are absent stay as they are. */
+        /** @description The fields to change. Fields that are absent stay as they are. */
         PlantPatch: {
             /**
              * Format: int64
@@ -371,7 +371,7 @@ export interface operations {
     listChanges: {
         parameters: {
             query?: {
-                /** @description The most items of the page. */
+                /** @description The maximum number of items on the page. */
                 limit?: number;
                 /** @description Only changes with a greater position: the last position that was received. Without it, the oldest change comes first. */
                 after?: number;
@@ -429,7 +429,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -442,7 +442,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -563,7 +563,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -623,7 +623,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -636,7 +636,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -740,7 +740,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -756,11 +756,11 @@ export interface operations {
     listPlants: {
         parameters: {
             query?: {
-                /** @description The most items of the page. */
+                /** @description The maximum number of items on the page. */
                 limit?: number;
                 /** @description Only items after this one: the last id that was received. The `Link` of a page has this value. */
                 after?: number;
-                /** @description The order of the items: `id`, `-id`, `tag`, `-tag`. `-` means from the greatest to the least. Items without a value come last, in both directions. */
+                /** @description The order of the items: `id`, `-id`, `tag`, `-tag`. `-` means descending. Items without a value come last, in both directions. */
                 sort?: "id" | "-id" | "tag" | "-tag";
                 /** @description Only items with one of these ids, separated by commas, or in a parameter for each of them. Ids of which there is no item are left out. */
                 ids?: number[];
@@ -825,7 +825,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -838,7 +838,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -948,7 +948,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1019,7 +1019,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1032,7 +1032,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1166,7 +1166,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1235,7 +1235,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1248,7 +1248,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1356,7 +1356,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1387,15 +1387,15 @@ export interface operations {
         };
         responses: {
             /**
-             * @description Lines of JSON: one for each refused line of the body, and a summary at the end.
+             * @description Lines of JSON: one for each rejected line of the body, and a summary at the end.
              *
-             *     | Line | Member | Meaning |
+             *     | Line | Field | Meaning |
              *     | --- | --- | --- |
-             *     | refused | `line` | its number in the body, from 1 |
-             *     | refused | `error`, `message` | as in an Error |
+             *     | rejected | `line` | its number in the body, from 1 |
+             *     | rejected | `error`, `message` | as in an Error |
              *     | summary | `created` | how many plants are stored now |
              *     | summary | `unchanged` | how many were stored before |
-             *     | summary | `refused` | how many lines were refused |
+             *     | summary | `refused` | how many lines were rejected |
              *
              *     If the import could not go on, the last line is an Error without `line`.
              */
@@ -1433,7 +1433,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1446,7 +1446,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1567,7 +1567,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1584,13 +1584,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Entity tags that the client has. If the plant still has one of them, the answer is 304, without a body. */
+                /** @description Entity tags that the client has. If the plant still has one of them, the response is 304, without a body. */
                 "If-None-Match"?: string;
                 /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, as digits without leading zeros. */
                 id: number;
             };
             cookie?: never;
@@ -1645,7 +1645,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1658,7 +1658,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1775,7 +1775,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -1798,7 +1798,7 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, as digits without leading zeros. */
                 id: number;
             };
             cookie?: never;
@@ -1851,7 +1851,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -1864,7 +1864,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -2022,7 +2022,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -2045,7 +2045,7 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, as digits without leading zeros. */
                 id: number;
             };
             cookie?: never;
@@ -2085,7 +2085,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -2098,7 +2098,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -2226,7 +2226,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
@@ -2249,12 +2249,12 @@ export interface operations {
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, in canonical decimal form. */
+                /** @description Identification number of the plant, between -9223372036854775808 and 9223372036854775807, as digits without leading zeros. */
                 id: number;
             };
             cookie?: never;
         };
-        /** @description The members to change. */
+        /** @description The fields to change. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["PlantPatch"];
@@ -2305,7 +2305,7 @@ export interface operations {
              */
             401: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -2318,7 +2318,7 @@ export interface operations {
             /** @description 40300: the token lacks the scope of the operation */
             403: {
                 headers: {
-                    /** @description Why the credentials were refused (RFC 6750, section 3). */
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
                     "WWW-Authenticate"?: string;
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;
@@ -2476,7 +2476,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description Any other failure. Later versions may add error numbers and statuses. */
+            /** @description Any other error. Later versions may add error numbers and statuses. */
             default: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */

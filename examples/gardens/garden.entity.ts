@@ -6,7 +6,7 @@ import { Sortable } from '@resource-service/framework';
 import { Plant } from '../../src/plants/plant.entity.js';
 // #endregion
 
-/** A garden: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
+/** A garden: the columns of the table, and the constraints and schemas of the properties, from which the DTOs are made. */
 // #region plants
 // TypeORM cannot write partial indexes without their condition, nor expressions, so it leaves these to the migrations.
 @Index('gardens_plant_id_idx', { synchronize: false })

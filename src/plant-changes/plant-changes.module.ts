@@ -13,7 +13,7 @@ import { PlantsRepository } from '../plants/plants.repository.js';
       scope: 'changes:read',
       one: 'a plant',
       plural: 'plants',
-      member: 'plant',
+      property: 'plant',
       stored: StoredPlantDto,
       schema: 'PlantChange',
       operationIds: ['listChanges', 'getLatestPosition'],

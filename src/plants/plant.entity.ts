@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { INT64_COLUMN, Int64Field, Sortable, TextField } from '@resource-service/framework';
 
-/** A plant: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
+/** A plant: the columns of the table, and the constraints and schemas of the properties, from which the DTOs are made. */
 // TypeORM cannot write these indexes, so it leaves them to the migrations.
 @Index('plants_tag_idx', { synchronize: false })
 @Index('plants_tag_sort_idx', { synchronize: false })

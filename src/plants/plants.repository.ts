@@ -16,6 +16,6 @@ export class PlantsRepository extends ResourceRepository(Plant, {
     new ServiceException(PLANT_ERRORS.idTaken, `id ${id} belongs to a plant with other content`),
   notFound: (id) =>
     new ServiceException(PLANT_ERRORS.noSuchPlant, `there is no plant with id ${id}`),
-  search: { index: 'plants_name_search_idx', member: 'name' },
+  search: { index: 'plants_name_search_idx', property: 'name' },
   changes: recordChanges(PlantChange, 'plant'),
 }) {}

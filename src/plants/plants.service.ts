@@ -16,7 +16,7 @@ export class PlantsService {
 
   /**
    * Creates a plant. Creating the same plant again succeeds and changes nothing, so a client may retry after a lost
-   * answer.
+   * response.
    *
    * @returns the plant without its id, as it is published
    * @throws ServiceException `id-taken` when the id belongs to a plant with other content

@@ -832,7 +832,7 @@ describe('while the issuer is unavailable', () => {
         const answers = await Promise.all(times(10, () => present(service, token)));
         expect(answers).toEqual(times(10, () => UNAVAILABLE));
       }
-      const pauses = Math.floor((performance.now() - start) / ISSUER_TIMES.afterFailure);
+      const pauses = Math.floor((performance.now() - start) / ISSUER_TIMES.afterError);
       expect(issuer.asked(document)).toBeLessThanOrEqual(1 + pauses);
       issuer.recover();
       await vi.waitFor(async () => expect(await present(service, token)).toEqual(ACCEPTED), SOON);

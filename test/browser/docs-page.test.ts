@@ -86,7 +86,7 @@ async function send(page: Page, form: Locator) {
   await form.locator('[type="submit"]:enabled').waitFor();
   return {
     status: (await live.locator('.status').innerText()).slice(0, 3),
-    body: (await live.locator('.answer-body code').textContent()) ?? '',
+    body: (await live.locator('.response-body code').textContent()) ?? '',
     /** The body as the service sent it. */
     sent: await response.text(),
     // A copy has the token in place of the dots.
@@ -370,8 +370,8 @@ describe('the reference', () => {
   it('has every operation with its description, all its fields and all its failures', async () => {
     const rows = reading.locator('main tr > :first-child');
     const defined = new Set(await rows.allInnerTexts());
-    const numbers = (within: Locator) => within.locator('.failures tbody th').allInnerTexts();
-    const common = await numbers(reading.locator('.text:has(#common-failures)'));
+    const numbers = (within: Locator) => within.locator('.errors tbody th').allInnerTexts();
+    const common = await numbers(reading.locator('.text:has(#common-errors)'));
     const commonFields = await reading
       .locator('.text:has(#common-headers) .fields tbody th')
       .allInnerTexts();
@@ -408,7 +408,7 @@ describe('the reference', () => {
 
   it('has name, type, need and rule of every field in sight', async () => {
     expect(await table('.text:has(#schemas)', 'NewPlant')).toEqual([
-      ['Name', 'Type', 'Required', 'Rule'],
+      ['Name', 'Type', 'Required', 'Constraints'],
       [
         'id',
         'integer (int64)',
@@ -439,7 +439,7 @@ describe('the reference', () => {
     const row = 'tr:has(> th [href="#schema-PlantChange.plant"])';
     const change = reading.locator(`${ofOperation('listChanges')} ${row}`);
     expect(await change.getByText('Monstera').isVisible()).toBe(false);
-    await change.getByText('Members of StoredPlant').click();
+    await change.getByText('Fields of StoredPlant').click();
     expect(await change.getByText('Monstera').isVisible()).toBe(true);
     const summary = await table(ofOperation('importPlants'), 'Response');
     expect(summary.map(([, member]) => member)).toEqual(
@@ -447,15 +447,15 @@ describe('the reference', () => {
     );
   });
 
-  it('says of each failure what to do, and has those of every operation in one place', async () => {
-    for (const text of await reading.locator('.failures td').allInnerTexts()) {
+  it('says of each error what to do, and has those of every operation in one place', async () => {
+    for (const text of await reading.locator('.errors td').allInnerTexts()) {
       expect(text).not.toBe('');
     }
     const reference = reading.locator(ofOperation('createPlant'));
-    const titles = await reference.locator('.failures thead th').allInnerTexts();
+    const titles = await reference.locator('.errors thead th').allInnerTexts();
     expect(titles).toEqual(['Error', 'Meaning', 'What to do']);
-    await reference.getByText('those of every operation').click();
-    const common = reading.locator('.text:has(#common-failures)');
+    await reference.getByText('the errors of every operation').click();
+    const common = reading.locator('.text:has(#common-errors)');
     expect(await common.getByText('50300').isVisible()).toBe(true);
     const field = reference.locator('.headers').getByText('Accept-Post');
     expect(await field.isVisible()).toBe(false);
@@ -491,7 +491,7 @@ describe('the reference', () => {
     ['limit', 'limit, List plants', '#listPlants.limit'],
     ['aftervalue', 'afterValue, List plants', '#listPlants.afterValue'],
     ['50306', '50306, List plants', '#listPlants.50306'],
-    ['40400', '40400, Other failures', '#other-failures.40400'],
+    ['40400', '40400, Other errors', '#other-errors.40400'],
     ['ETag', 'ETag, Get a plant by its id, Response headers', '#getPlant.response.ETag'],
     ['pagination', 'List plants', '#listPlants'],
     ['csv', 'Export plants', '#exportPlants'],
@@ -1048,7 +1048,7 @@ describe.skipIf(EXAMPLE !== undefined)('a form', () => {
     await authorize(page, TOKEN);
     const form = await operation(page, 'listPlants');
     await form.getByLabel('limit').fill('2');
-    const shown = form.locator('.answer-body code');
+    const shown = form.locator('.response-body code');
     const next = form.getByRole('button', { name: 'Next page' });
     await form.getByRole('button', { name: 'Send' }).click();
     await shown.getByText('Plant 2').waitFor();
@@ -1107,7 +1107,7 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
     await form.getByLabel('after').fill('100000');
     await form.getByRole('button', { name: 'Send' }).click();
     await form.getByRole('link', { name: 'Download' }).waitFor();
-    const body = (await form.locator('.answer-body code').textContent()) ?? '';
+    const body = (await form.locator('.response-body code').textContent()) ?? '';
     const sent = (await service.request('GET', '/plants/export?after=100000')).text;
     expect(body.split('\n')).toEqual(sent.split('\n').slice(0, 100));
     const size = Buffer.byteLength(sent).toLocaleString('en');
@@ -1121,7 +1121,7 @@ describe.skipIf(EXAMPLE !== undefined)('a long answer', () => {
     expect(nodes).toBeLessThan(20_000);
     expect(await downloaded(page, form, 'exportPlants.ndjson')).toBe(sent);
     await form.getByRole('button', { name: 'Show all' }).click();
-    const shown = form.locator('.answer-body code');
+    const shown = form.locator('.response-body code');
     await expect.poll(async () => (await shown.textContent())?.length).toBeGreaterThan(500_000);
     expect((await measure()).height).toBeLessThan(height + 2_000);
     expect((await measure()).nodes).toBeLessThan(20_000);
@@ -1143,7 +1143,7 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await form.getByRole('button', { name: 'Send' }).focus();
     await page.keyboard.press('Enter');
     expect(await focused()).toBe('Cancel');
-    const shown = form.locator('.answer-body code');
+    const shown = form.locator('.response-body code');
     await form.getByText('Following: ').waitFor();
     await create(3000);
     await shown.getByText('"name":"Plant 3000"').waitFor();
@@ -1156,7 +1156,7 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     expect(text).not.toContain('"Plant 3000"');
     expect(text.split('\n').length).toBeLessThanOrEqual(100);
     const hidden = await form
-      .locator('.answer-body pre')
+      .locator('.response-body pre')
       .evaluate((pre) => pre.scrollHeight - pre.scrollTop - pre.clientHeight);
     expect(hidden).toBeLessThan(10);
     expect(await form.locator('.curl-command code').textContent()).toContain('curl -N');

@@ -81,7 +81,7 @@ async function create(page: Page) {
   return {
     form,
     status: (await form.locator('.live-response .status').innerText()).slice(0, 3),
-    body: (await form.locator('.answer-body code').textContent()) ?? '',
+    body: (await form.locator('.response-body code').textContent()) ?? '',
   };
 }
 
@@ -181,7 +181,7 @@ describe('signing in', () => {
     const page = await open();
     const { form } = await create(page);
     expect(await form.locator('.problem').innerText()).toBe(
-      'The service answers only requests with a valid token.',
+      'The service accepts only requests with a valid token.',
     );
     await form.getByRole('button', { name: 'Sign in' }).click();
     await enterAs(page, 'gardener');
@@ -331,7 +331,7 @@ describe('a sign-in that fails', () => {
         await route.fulfill({ status: 302, headers: { Location: url.href } });
       }
     });
-    expect(await problemAt()).toMatch(/^The answer of 127\.0\.0\.1:\d+ is not valid: .*nonce/);
+    expect(await problemAt()).toMatch(/^The response of 127\.0\.0\.1:\d+ is not valid: .*nonce/);
   });
 
   it('says when the issuer does not permit the page to ask for a token', async () => {

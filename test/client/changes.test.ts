@@ -236,7 +236,7 @@ describe('a follower', () => {
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('[]');
     });
     await expect(storeAt(server).followChanges().next()).rejects.toThrow(
-      'the answer is not a stream of events',
+      'the response is not a stream of events',
     );
   });
 

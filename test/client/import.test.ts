@@ -185,7 +185,7 @@ describe('an import', () => {
       response.writeHead(200, { 'Content-Type': 'application/x-ndjson' }).end();
     });
     const summary = broken.store({ retries: 0 }).import(PLANTS).summary();
-    await expect(summary).rejects.toThrow('the answer to the import has no summary');
+    await expect(summary).rejects.toThrow('the response to the import has no summary');
   });
 
   const line = '{"line":2,"error":40003,"message":"name must be a string"}\n';

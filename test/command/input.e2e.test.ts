@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { Run } from '../support/plant-store-command.js';
 import type { Result, RunOptions } from '../support/plant-store-command.js';
@@ -90,9 +91,7 @@ it.each([
   ['id,tag\n1,b\n', 'the column name is missing'],
   ['id,id\n1,2\n', 'the column id appears twice'],
   ['id,"name\n1,2\n', 'a quote is not closed'],
-  ['id;name;tag\n1;Ficus;tree\n', 'its columns are separated by semicolons, not by commas'],
-  ['"id";"name"\r\n1;Ficus\r\n', 'its columns are separated by semicolons, not by commas'],
-  ['\ufeffname\tid\n', 'its columns are separated by tabs, not by commas'],
+  ['id:name:tag\n1:Ficus:tree\n', 'there is no column "id:name:tag"'],
   [Buffer.from('id,n\xe4me\n', 'latin1'), 'it is not UTF-8'],
 ])('refuses a CSV file that begins with %j before anything is sent', async (text, fault) => {
   await writeFile('good.csv', CSV);
@@ -140,6 +139,101 @@ it.each([
   const { code, stderr } = await run(['import', 'a.csv', ...map]);
   expect(stderr).toContain(message);
   expect(code).toBe(2);
+  expect(listener).not.toHaveBeenCalled();
+});
+
+it.each([
+  ['id;name;tag\n1;"a;b";x,y\n', 'semicolons'],
+  ['"id";"name";"tag"\r\n1;"a;b";x,y\r\n', 'semicolons'],
+  ['\ufeffid\tname\ttag\r1\ta;b\tx,y\r', 'tabs'],
+  ['id|name|tag\n1|a;b|x,y\n', 'vertical bars'],
+])('reads what its header line separates otherwise, and says so: %j', async (text, plural) => {
+  const bodies: string[] = [];
+  listener.mockImplementation((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+    halfRefused(request, response);
+  });
+  await writeFile('a.csv', text);
+  const { code, stderr } = await run(['import', 'a.csv']);
+  expect([code, stderr]).toEqual([0, `a.csv: the columns are separated by ${plural}\n`]);
+  const stdin = Readable.from(Array.from(Buffer.from(text), (byte) => Buffer.of(byte)));
+  const piped = await run(['import', '--format', 'csv', '-'], { stdin });
+  expect([piped.code, piped.stderr]).toEqual([
+    0,
+    `stdin: the columns are separated by ${plural}\n`,
+  ]);
+  expect(bodies).toEqual(Array(2).fill('{"id":1,"name":"a;b","tag":"x,y"}\n'));
+});
+
+it('takes commas first, also if a name that they separate has a semicolon', async () => {
+  const bodies: string[] = [];
+  listener.mockImplementation((request, response) => {
+    request.on('data', (chunk: Buffer) => bodies.push(chunk.toString()));
+    halfRefused(request, response);
+  });
+  await writeFile('a.csv', 'id,"Label;tag"\n1,Ficus\n');
+  const { stderr } = await run(['import', 'a.csv', '--map', 'Label;tag=name']);
+  expect(stderr).not.toContain('separated');
+  expect(bodies).toEqual(['{"id":1,"name":"Ficus"}\n']);
+});
+
+it.each([
+  [':', 'id:name\n1:a\n2:\n'],
+  ['tab', 'id\tname\n1\ta\n2\t\n'],
+])('--separator %s says what is between columns', async (separator, text) => {
+  await writeFile('a.csv', text);
+  const { code, stderr } = await run(['import', 'a.csv', '--separator', separator]);
+  expect(stderr).not.toContain('separated');
+  expect(code).toBe(1);
+  expect(await readFile('a.refused.csv', 'utf8')).toBe(text.replace(/1.a\n/, ''));
+});
+
+it.each([
+  [['--separator', '::'], 'It must be one character, such as ";", or tab.'],
+  [['--separator', ';', '--format', 'ndjson'], '--separator is for CSV'],
+  [['--refused', 'none/r.csv'], '--refused: there is no folder none'],
+])('refuses wrong arguments before anything is sent: %j', async (args, message) => {
+  await writeFile('a.csv', CSV);
+  const { code, stderr } = await run(['import', 'a.csv', ...args]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(listener).not.toHaveBeenCalled();
+});
+
+it('says why a number with zeros before it is refused', async () => {
+  await writeFile('a.csv', 'id,name\n007,a\n7,007\n');
+  const { code, stdout, stderr } = await run(['import', 'a.csv', '--json']);
+  expect(stderr).toContain('a.csv:2: id must be a number without zeros before it, but is 007\n');
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    created: 1,
+    unchanged: 0,
+    refused: 1,
+    seconds: expect.any(Number) as number,
+    refusedFiles: ['a.refused.csv'],
+  });
+});
+
+const WORKBOOK = 'is a workbook of a spreadsheet: save it there as CSV in UTF-8, and import that';
+
+it.each([
+  [
+    'a.csv.gz',
+    gzipSync(CSV),
+    'is compressed with gzip: gunzip -c a.csv.gz | plant-store import --format csv -',
+  ],
+  ['a.csv', gzipSync(CSV), 'is compressed with gzip: gunzip -c a.csv |'],
+  ['a.ndjson', gzipSync('{}'), 'gunzip -c a.ndjson | plant-store import -\n'],
+  ['a.xlsx', Buffer.from('PK\x03\x04\x14\0', 'latin1'), WORKBOOK],
+  ['a.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), WORKBOOK],
+])('tells by its first bytes what %s is instead of text', async (name, bytes, message) => {
+  await writeFile(name, bytes);
+  const { code, stderr } = await run(['import', name]);
+  expect(stderr).toContain(`plant-store: ${name} `);
+  expect(stderr).toContain(message);
+  const stdin = Readable.from([bytes]);
+  const piped = await run(['import', '-'], { stdin });
+  expect(piped.stderr).toMatch(/^plant-store: stdin is /);
+  expect([code, piped.code]).toEqual([2, 2]);
   expect(listener).not.toHaveBeenCalled();
 });
 

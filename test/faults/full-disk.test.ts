@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { expect, vi } from 'vitest';
-import { Crowd, TOKEN } from '../support/crowd.js';
+import { Crowd, GENTLE, TOKEN } from '../support/crowd.js';
 import { it } from '../support/deployment.js';
 import { create, databaseUrlOf } from '../support/local-instance.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
@@ -44,7 +44,7 @@ it('refuses plants while the disk is full, and accepts them again when there is 
   await operator.query('ALTER TABLE plants SET TABLESPACE small');
   await operator.query('ALTER INDEX plants_pkey SET TABLESPACE small');
 
-  const crowd = new Crowd({ urls: [`${url}/plants`] });
+  const crowd = new Crowd({ urls: [`${url}/plants`], pause: GENTLE });
   await crowd.served(300);
   await fill(operator);
   await crowd.outcomes(isRefusedFor503, 100);

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { Crowd } from '../support/crowd.js';
+import { Crowd, GENTLE } from '../support/crowd.js';
 import { itBehindProxy as it } from '../support/deployment.js';
 import type { OwnPostgres } from '../support/own-postgres.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
@@ -57,7 +57,7 @@ async function update(
   replicas: readonly Replica[],
   takenUp: (replica: Replica) => Promise<void> = async () => {},
 ): Promise<void> {
-  const crowd = new Crowd({ urls: [`https://localhost:${port}/api/plants`], ca });
+  const crowd = new Crowd({ urls: [`https://localhost:${port}/api/plants`], ca, pause: GENTLE });
   await crowd.served(SOME);
   for (let round = 1; round <= 3; round += 1) {
     for (const replica of replicas) {

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { Crowd } from '../support/crowd.js';
+import { Crowd, GENTLE } from '../support/crowd.js';
 import { itBehindProxy as it } from '../support/deployment.js';
 import { MountedSecret } from '../../packages/framework/test/support/mounted-secret.js';
 import { connect, plantsIn } from '../support/own-postgres.js';
@@ -42,7 +42,7 @@ it.beforeEach(({ postgres: server, port: ofProxy, start: startReplica, startProx
 
 function crowd(options: { token?: () => string; firstId?: bigint } = {}): Crowd {
   const urls = [`https://localhost:${port}/api/plants`];
-  return new Crowd({ urls, ca: proxy.ca, ...options });
+  return new Crowd({ urls, ca: proxy.ca, pause: GENTLE, ...options });
 }
 
 /** Whether a replica accepts a token: there is no plant 1. A refusal is 401, or 429 after many of them. */

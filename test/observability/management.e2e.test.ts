@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { listen } from '../../packages/framework/src/http/server/listen.js';
 import { ManagementServer } from '../../packages/framework/src/management/management-server.js';
+import { Health } from '../../packages/framework/src/observability/health.js';
 import { createLogger } from '../../packages/framework/src/observability/logger.js';
 import { requestMetrics } from '../../packages/framework/src/http/server/request-metrics.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
@@ -60,7 +61,8 @@ describe('the management port of a service that starts or stops', () => {
   it('is alive, and says why it is not ready', async () => {
     const readiness = new Readiness();
     const log = createLogger('silent');
-    const server = new ManagementServer(readiness, new Metrics(IDENTITY), log);
+    const empty = new Metrics(IDENTITY);
+    const server = new ManagementServer(new Health(readiness, empty, log), empty, log);
     const { port } = await listen(server.server, ANYWHERE);
     const health = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${port}/health/${path}`);
@@ -95,7 +97,7 @@ describe('a management port of its own', () => {
     const log = createLogger('info', {
       write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
     });
-    server = new ManagementServer(new Readiness(), measured, log);
+    server = new ManagementServer(new Health(new Readiness(), measured, log), measured, log);
     ({ port } = await listen(server.server, ANYWHERE));
   });
 
@@ -261,7 +263,7 @@ describe('the management port', () => {
   it('counts each refusal once, by its number, including malformed requests', async () => {
     const before = await refusals();
     const documented = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| (\d+) /gm);
-    expect(Object.keys(before).toSorted()).toEqual([...documented].map(([, n]) => n).toSorted());
+    expect(Object.keys(before).toSorted()).toEqual([...documented].map(([, n]) => n!).toSorted());
     await service.post({ id: 'x', name: 'a' });
     await service.post({ id: 3, name: 'a' });
     await service.post({ id: 3, name: 'b' });

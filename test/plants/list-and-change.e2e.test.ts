@@ -41,7 +41,7 @@ const NOT_A_LIMIT = 'limit must be an integer between 1 and 1000';
 const NOT_A_NAME = 'name must have 3 to 200 characters';
 
 const NOT_INT64 =
-  'after must be an integer between -9223372036854775808 and 9223372036854775807, in canonical decimal form';
+  'after must be an integer between -9223372036854775808 and 9223372036854775807, as digits without leading zeros';
 
 const FILTERS_TOO_LONG = 'tag and name together must have at most 2000 bytes, percent-encoded';
 

@@ -35,7 +35,7 @@ function refuses(cases: readonly (readonly [query: string, message: string])[]):
 }
 
 describe('ids of GET /plants', () => {
-  const NOT_IDS = `ids must be at most 100 ids, separated by commas; each of them must be an integer between ${MIN} and ${MAX}, in canonical decimal form`;
+  const NOT_IDS = `ids must be at most 100 ids, separated by commas; each of them must be an integer between ${MIN} and ${MAX}, as digits without leading zeros`;
 
   it('finds the plants that exist, in ascending order, digit for digit', async () => {
     await store([MIN, 'a'], [7, 'b'], [9007199254740993n, 'c'], [MAX, 'd'], [8, 'e']);

@@ -433,7 +433,10 @@ describe('GET /plants/{id}', () => {
   it.each(malformed.split(' '))('refuses the id %s with 40004', async (id) => {
     const answer = await service.request('GET', `/plants/${id}`);
     expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ error: 40004, message: `${ID_RULE}, in canonical decimal form` });
+    expect(answer.json).toEqual({
+      error: 40004,
+      message: `${ID_RULE}, as digits without leading zeros`,
+    });
   });
 
   it('refuses every text except the canonical form of an id', async () => {

@@ -126,7 +126,7 @@ describe('the bundle', () => {
     for (const missing of ['AUTH_TOKEN', 'DATABASE_URL']) {
       await expect(exporting({ [missing]: '' })).rejects.toMatchObject({
         code: 2,
-        stderr: 'plant-store: PLANT_STORE_URL is not set\n',
+        stderr: 'plant-store: PLANT_STORE_URL is not set, and no service runs in this folder\n',
       });
     }
     await expect(

@@ -14,6 +14,8 @@ import type { TestService } from '../support/test-service.js';
 import { enterFolder, linkTo, serve, unsteady } from '../command/stand-ins.js';
 
 const PROJECT = process.cwd();
+/** No file can have it. */
+const LONG_NAME = `${'n'.repeat(300)}.ndjson`;
 
 let service: TestService;
 /** Another replica, on the database of `service`. */
@@ -177,10 +179,10 @@ describe('import', () => {
       'import',
       'a.ndjson',
       '--refused',
-      'no/folder.ndjson',
+      LONG_NAME,
     ]);
     expect(stderr).toContain(
-      'plant-store: the refused records cannot be written to no/folder.ndjson: ENOENT\n',
+      `plant-store: the refused records cannot be written to ${LONG_NAME}: ENAMETOOLONG\n`,
     );
     expect(stderr).toContain('The import is incomplete.');
     expect(stderr).not.toContain('mend them');
@@ -251,7 +253,7 @@ describe('import', () => {
     const { code, stdout, stderr } = await runAt(proxy.url, ['import', 'a.ndjson']);
     expect(stderr.split('\n').slice(0, 3)).toEqual([
       expect.stringMatching(/^a\.ndjson:1: 40001 /),
-      'a.ndjson:502: the answer was 413 Payload Too Large',
+      'a.ndjson:502: the response was 413 Payload Too Large',
       'a.ndjson:2004: 40003 name is missing',
     ]);
     expect(stdout).toMatch(/^created 2000, unchanged 0, refused 3 /);
@@ -383,7 +385,8 @@ describe('export', () => {
     await service.post({ id: 1, name: 'a, "b"\n', tag: '' });
     await service.post({ id: -5, name: 'Ficus' });
     await writeFile('plants.csv', 'old');
-    const { code, stdout, stderr } = await run(['export', '--output', 'plants.csv']);
+    const args = ['export', '--overwrite', '--output', 'plants.csv'];
+    const { code, stdout, stderr } = await run(args);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^exported 2 plants in \d+\.\d s \(\d+ plants\/s\)\n$/);
     expect(code).toBe(0);
@@ -393,7 +396,7 @@ describe('export', () => {
       { id: '1', name: '"a, ""b""\n"', tag: '""' },
     );
     expect(await readFile('plants.csv', 'utf8')).toBe(exported);
-    const broken = await run(['export', '--output', 'plants.csv'], {
+    const broken = await run(args, {
       env: { PLANT_STORE_TOKEN: 'another' },
     });
     expect(broken.code).toBe(3);
@@ -507,8 +510,8 @@ describe('export', () => {
   });
 
   it.each([
-    ['fails', 502, '', 'the answer was 502 Bad Gateway; gave up '],
-    ['ends in a line', 200, '{"id":3', 'the answer ended in the middle of a line; gave up '],
+    ['fails', 502, '', 'the response was 502 Bad Gateway; gave up '],
+    ['ends in a line', 200, '{"id":3', 'the response ended in the middle of a line; gave up '],
     ['begins anew', 200, plants(1, 2), 'the plants do not come in ascending order of their ids'],
   ])('leaves no file if half of an answer came, and then each %s', async (_, status, body, why) => {
     const url = await serve((request, response) => {
@@ -600,7 +603,7 @@ describe('export', () => {
 
 describe('the connection', () => {
   it.each([
-    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set\n'],
+    [{ PLANT_STORE_URL: '' }, 'PLANT_STORE_URL is not set, and no service runs in this folder\n'],
     [{ PLANT_STORE_URL: 'localhost:3000' }, 'PLANT_STORE_URL must be an http or https URL'],
     [
       { PLANT_STORE_TOKEN: '' },
@@ -687,7 +690,7 @@ describe('the connection', () => {
       response.writeHead(302, { Location: `${other}/plants/export` }).end();
     });
     const { code, stderr } = await runAt(url, ['export']);
-    expect(stderr).toContain(`plant-store: the answer was 302 Found to ${other}/plants/export\n`);
+    expect(stderr).toContain(`plant-store: the response was 302 Found to ${other}/plants/export\n`);
     expect(code).toBe(3);
     expect(followed).toBe(false);
   });

@@ -91,7 +91,7 @@ describe('a database URL with several hosts', () => {
     );
     const { message } = failure as Error;
     expect(message).toMatch(
-      /^DATABASE_URL: no host is a primary that answered within 2 s: 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1, 127\.0\.0\.1:\d+: database "nothing" does not exist$/,
+      /^DATABASE_URL: no host is a primary that responded within 2 s: 127\.0\.0\.1:1: connect ECONNREFUSED 127\.0\.0\.1:1, 127\.0\.0\.1:\d+: database "nothing" does not exist$/,
     );
     expect(message).not.toContain(url.password);
   });

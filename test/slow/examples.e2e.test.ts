@@ -92,7 +92,7 @@ describe('the first five minutes', () => {
     });
     expect(stdout.split('\n')).toEqual([
       "created { name: 'Monstera', tag: 'indoor' }",
-      "created again, as when the answer was lost { name: 'Monstera', tag: 'indoor' }",
+      "created again, as when the response was lost { name: 'Monstera', tag: 'indoor' }",
       "stored { id: 2001, name: 'Monstera', tag: 'indoor' }",
       'refused 40009 id 2001 belongs to a plant with other content',
       '',

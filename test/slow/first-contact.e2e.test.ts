@@ -92,7 +92,7 @@ it('a service that asks to wait for too long is not waited for, and it is said s
   });
   const { code, stderr } = await new CommandProcess(await serve(answer), ['export']).result;
   expect(stderr).toContain(
-    'plant-store: the answer was 503 Service Unavailable; gave up: the service asks to wait 180 seconds, longer than the 120 seconds that the command waits\n',
+    'plant-store: the response was 503 Service Unavailable; gave up: the service asks to wait 180 seconds, longer than the 120 seconds that the command waits\n',
   );
   expect(stderr).not.toMatch(/repeated|trying again/);
   expect(answer).toHaveBeenCalledOnce();

@@ -261,7 +261,13 @@ describe.concurrent('the end of the token', () => {
       // Of chunked coding.
       expect(last).not.toContain('\r\n0\r\n\r\n');
       const status = Math.floor(error / 100);
-      await logged({ route: '/plants/export', msg: 'answer broken off', status, error, refusal });
+      await logged({
+        route: '/plants/export',
+        msg: 'response interrupted',
+        status,
+        error,
+        refusal,
+      });
     },
   );
 

@@ -365,7 +365,7 @@ describe('connecting', () => {
     const start = performance.now();
     const failing = createDataSource('postgres://u:secret@127.0.0.1:1/d');
     await expect(connect(failing, { log, signal, limits: HURRIED })).rejects.toThrow(
-      /^DATABASE_URL: 127\.0\.0\.1:1 did not answer within 0\.3 s: connect ECONNREFUSED/,
+      /^DATABASE_URL: 127\.0\.0\.1:1 did not respond within 0\.3 s: connect ECONNREFUSED/,
     );
     expect(performance.now() - start).toBeLessThan(STARTUP_LIMITS.wait);
   });
@@ -385,7 +385,7 @@ describe('connecting', () => {
     vi.spyOn(failing, 'initialize').mockRejectedValue(failure);
     await expect(connect(failing, { log, signal, limits: HURRIED })).rejects.toThrow(
       waits
-        ? 'DATABASE_URL: db.example:5 did not answer within 0.3 s: failed'
+        ? 'DATABASE_URL: db.example:5 did not respond within 0.3 s: failed'
         : 'DATABASE_URL: cannot connect to db.example:5: failed',
     );
   });
@@ -410,7 +410,7 @@ describe('connecting', () => {
     expect(failure).toBeInstanceOf(StartupError);
     const { message } = failure as StartupError;
     expect(message).toMatch(/^DATABASE_URL: (cannot connect to (127\.0\.0\.1|localhost):\d+: )?/);
-    expect(message).not.toContain('did not answer');
+    expect(message).not.toContain('did not respond');
     expect(message).toMatch(reason);
     expect(message).not.toContain(`"${url.username}"`);
     expect(message).not.toContain(url.password);

@@ -146,7 +146,7 @@ describe('an issuer at which nobody can sign in', () => {
     const page = await read(service, '/docs/sign-in');
     expect(page.status).toBe(503);
     const { host } = new URL(issuer.url);
-    expect(page.text).toContain(`${host} gave the service no valid answer`);
+    expect(page.text).toContain(`${host} gave the service no valid response`);
     expect(page.headers.get('content-security-policy')).toContain("connect-src 'self';");
     expect(service.log).toContainEqual(
       expect.objectContaining({ msg: 'nobody can sign in', reason: expect.any(String) }),

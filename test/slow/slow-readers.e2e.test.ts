@@ -123,7 +123,7 @@ describe('GET /plants/export', () => {
       await vi.waitFor(
         () =>
           expect(service.log).toContainEqual(
-            expect.objectContaining({ msg: 'answer broken off', status: 500, error: 50000 }),
+            expect.objectContaining({ msg: 'response interrupted', status: 500, error: 50000 }),
           ),
         PATIENCE,
       );
@@ -166,7 +166,7 @@ describe('a shutdown', () => {
     await vi.waitFor(() => expect(socket.peer?.writableLength).toBeGreaterThan(0), PATIENCE);
     await other.stop({ drain: 100, close: 5_000 });
     expect(other.log).toContainEqual(
-      expect.objectContaining({ route: '/plants/export', msg: 'answer broken off' }),
+      expect.objectContaining({ route: '/plants/export', msg: 'response interrupted' }),
     );
     socket.destroy();
   });

@@ -210,7 +210,7 @@ describe('traces', () => {
       statusCode: 200,
       req: { socket: { errored: null } },
     });
-    const request = { method: 'GET', headers: {} } as Request;
+    const request = { method: 'GET', headers: {}, socket: {} } as Request;
     let onTimer = () => Promise.resolve();
     tracer.request(request, response as unknown as Response, () => {
       onTimer = AsyncResource.bind(() => tracer.statement('SELECT', () => Promise.resolve()));

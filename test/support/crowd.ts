@@ -15,6 +15,12 @@ const DEADLINE = 15_000;
 /** Milliseconds before a retry: much less than Retry-After. */
 const PAUSE = 50;
 
+/**
+ * Milliseconds between two plants of a client, for tests that mostly wait for something else: without a pause, clients keep
+ * both processors busy meanwhile.
+ */
+export const GENTLE = 50;
+
 /** Where ids begin by default, beyond what a JavaScript number can hold. */
 const FIRST_ID = 2n ** 60n;
 

@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { Crowd } from './crowd.js';
+import { Crowd, GENTLE } from './crowd.js';
 import { FaultyLink } from './faulty-link.js';
 import { Follower, Pager } from './feed.js';
 import type { FeedReader } from './feed.js';
@@ -57,7 +57,7 @@ export const it = test.extend<Deployment>({
   replica: async ({ start }, use) => use(await start()),
   replicas: async ({ start }, use) => use(await Promise.all([start(), start()])),
   crowd: async ({ replica }, use) => {
-    const crowd = new Crowd({ urls: [replica.url] });
+    const crowd = new Crowd({ urls: [replica.url], pause: GENTLE });
     await crowd.served(300);
     await use(crowd);
     await crowd.stop();

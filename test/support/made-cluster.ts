@@ -10,27 +10,40 @@ import { IDENTITY } from '../../src/identity.js';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A folder with the data of a new PostgreSQL server; `undefined` in projects without this global set-up. */
-    madeCluster: string | undefined;
+    /** `undefined` in projects without this global set-up. */
+    madeCluster: MadeCluster | undefined;
   }
+}
+
+/** The data of a PostgreSQL server that does not run. */
+interface MadeCluster {
+  readonly folder: string;
+  /** Of its copies, with another port. */
+  readonly url: string;
 }
 
 /** Makes a cluster once. `initdb` takes ten times as long as a copy. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-made-'));
-  const server = await startEmbeddedPostgres(IDENTITY, folder);
-  await server.stop();
-  project.provide('madeCluster', folder);
+  project.provide('madeCluster', await makeCluster(folder));
   return () => rm(folder, { recursive: true, force: true });
 }
 
+export async function makeCluster(folder: string): Promise<MadeCluster> {
+  const server = await startEmbeddedPostgres(IDENTITY, folder);
+  await server.stop();
+  return { folder, url: server.url };
+}
+
 /**
- * Copies the cluster into a folder that may not exist yet, if there is one: otherwise the start of a server makes it. Servers of
+ * Copies a cluster into a folder that may not exist yet, if there is one: otherwise the start of a server makes it. Servers of
  * copies have one system identifier.
  */
-export async function copyMadeCluster(folder: string): Promise<void> {
-  const made = inject('madeCluster');
+export async function copyMadeCluster(
+  folder: string,
+  made: MadeCluster | undefined = inject('madeCluster'),
+): Promise<void> {
   await mkdir(folder, { recursive: true });
   // With owners and modes.
-  if (made !== undefined) await promisify(execFile)('cp', ['-a', `${made}/.`, folder]);
+  if (made !== undefined) await promisify(execFile)('cp', ['-a', `${made.folder}/.`, folder]);
 }

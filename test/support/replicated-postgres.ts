@@ -5,16 +5,14 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import { embeddedBinaries } from '../../packages/local/src/embedded-binaries.js';
-import { startEmbeddedPostgres } from '../../packages/local/src/embedded-postgres.js';
 import { serverAccount, spawnAs } from '../../packages/local/src/server-account.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from './lasting-port.js';
-import { copyMadeCluster } from './made-cluster.js';
+import { copyMadeCluster, makeCluster } from './made-cluster.js';
 import { PostgresServer } from './own-postgres.js';
 import { processesIn, signalIn } from './process.js';
-import { IDENTITY } from '../../src/identity.js';
 
 /** A server that can be the primary or the standby of another one. */
 export class ReplicatedServer extends PostgresServer {
@@ -131,16 +129,12 @@ export async function startReplicatedPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ReplicatedPostgres> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), 'plant-store-replicated-'));
-  const made = join(folder, 'made');
-  await copyMadeCluster(made);
-  const maker = await startEmbeddedPostgres(IDENTITY, made);
-  await maker.stop();
+  const made = inject('madeCluster') ?? (await makeCluster(join(folder, 'made')));
   const copyOf = async (name: string): Promise<ReplicatedServer> => {
     const copy = join(folder, name);
-    // With owners and modes.
-    await promisify(execFile)('cp', ['-a', made, copy]);
+    await copyMadeCluster(copy, made);
     const port = String(await lastingPort());
-    return new ReplicatedServer(copy, Object.assign(new URL(maker.url), { port }).href);
+    return new ReplicatedServer(copy, Object.assign(new URL(made.url), { port }).href);
   };
   const primary = await copyOf('primary');
   const standby = await copyOf('standby');

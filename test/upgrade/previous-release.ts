@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,26 +14,21 @@ const { version, commit } = JSON.parse(
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-const CACHE = join(ROOT, 'node_modules', '.cache', 'previous-release');
+/** Not below `node_modules`, where the bundler of release 1.1.0 takes everything for packages. */
+const CACHE = join(ROOT, 'dist-previous-release');
 
 /** Builds the previous release from its commit, unless it was built before. Returns the path of its program. */
 export function buildPreviousRelease(): string {
   const folder = join(CACHE, commit);
   if (!existsSync(folder)) {
-    // The bundler of release 1.1.0 takes everything below `node_modules` for packages.
-    const build = mkdtempSync(join(tmpdir(), 'plant-store-previous-'));
-    try {
-      run(build, 'tar', ['--extract'], sources());
-      // Its embedded database is not used, so nothing has to be prepared for this machine.
-      run(build, 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent']);
-      run(build, 'npm', ['run', 'build', '--silent']);
-      const unfinished = join(CACHE, 'unfinished');
-      rmSync(unfinished, { recursive: true, force: true });
-      cpSync(build, unfinished, { recursive: true, verbatimSymlinks: true });
-      renameSync(unfinished, folder);
-    } finally {
-      rmSync(build, { recursive: true, force: true });
-    }
+    const build = join(CACHE, 'unfinished');
+    rmSync(build, { recursive: true, force: true });
+    mkdirSync(build, { recursive: true });
+    run(build, 'tar', ['--extract'], sources());
+    // Its embedded database is not used, so nothing has to be prepared for this machine.
+    run(build, 'npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--silent']);
+    run(build, 'npm', ['run', 'build', '--silent']);
+    renameSync(build, folder);
   }
   return join(folder, 'dist', 'main.js');
 }

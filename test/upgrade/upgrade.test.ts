@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Crowd, TOKEN } from '../support/crowd.js';
+import { Crowd, GENTLE, TOKEN } from '../support/crowd.js';
 import { lastingPort } from '../support/lasting-port.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { Workspace } from '../support/process.js';
@@ -75,6 +75,7 @@ it('is not noticed: to this release and back, with a million plants, under load'
     urls: [`https://localhost:${port}/api/plants`],
     ca: proxy.ca,
     readsBack: true,
+    pause: GENTLE,
   });
   try {
     await crowd.served(SOME);

@@ -27,7 +27,7 @@ export class GardenReplacementDto extends ReplacementOf(Garden) {}
 @BodyTypes(...PATCH_TYPES)
 @ApiSchema({
   name: 'GardenPatch',
-  description: 'The members to change. Members that are absent stay as they are.',
+  description: 'The fields to change. Fields that are absent stay as they are.',
 })
 export class GardenPatchDto extends PatchOf(Garden) {}
 

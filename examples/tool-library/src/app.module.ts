@@ -5,9 +5,15 @@ import { IDENTITY } from './identity.js';
 import { LoanChangesModule } from './loan-changes/loan-changes.module.js';
 import { LoansModule } from './loans/loans.module.js';
 import { ToolsModule } from './tools/tools.module.js';
+import { VARIABLES } from './variables.js';
 
 @Module({
-  imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule, LoansModule, LoanChangesModule],
+  imports: [
+    FrameworkModule.forRoot(IDENTITY, { variables: VARIABLES }),
+    ToolsModule,
+    LoansModule,
+    LoanChangesModule,
+  ],
   providers: [
     { provide: APP_GUARD, useClass: AuthGuard },
     { provide: APP_PIPE, useClass: DtoPipe },

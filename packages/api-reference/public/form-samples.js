@@ -19,7 +19,7 @@ function sampleOf(form, { url, method, headers, body }) {
   const { Authorization: _, 'Content-Type': type, Accept: accept, ...others } = headers;
   const { resource } = form.dataset;
   const id = form.querySelector('[data-in="path"]')?.value;
-  // The first is what the service answers anyway.
+  // The first is what the service returns anyway.
   const isChosen = form.querySelector('[name="Accept"]')?.selectedIndex > 0;
   return {
     method,

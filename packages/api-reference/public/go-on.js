@@ -1,9 +1,9 @@
 import { isEvents, isStream } from './media-types.js';
 
-/** How much of the end of an answer is read, in bytes. */
+/** How much of the end of a response is read, in bytes. */
 const END = 100_000;
 
-/** Offers the next page, or what follows the last event or row of an answer that has ended. */
+/** Offers the next page, or what follows the last event or row of a response that has ended. */
 export async function offerToGoOn(view, form, response, body) {
   const next = nextPage(response);
   if (next) {

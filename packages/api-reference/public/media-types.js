@@ -1,4 +1,4 @@
-/* What an answer is, by its media type. */
+/* What a response is, by its media type. */
 
 export function isJson(response) {
   return /[/+]json\b/.test(typeOf(response));
@@ -9,7 +9,7 @@ export function isEvents(response) {
   return typeOf(response).startsWith('text/event-stream');
 }
 
-/** An answer of events or rows, which may go on from where it has ended. */
+/** A response of events or rows, which may go on from where it has ended. */
 export function isStream(response) {
   return isEvents(response) || typeOf(response).includes('ndjson');
 }

@@ -89,7 +89,7 @@ function proseOf(heading) {
   const part = heading.closest('.operation');
   if (part) {
     const said = part.querySelectorAll(
-      '.endpoint, .reference-text > :not(.fields, .failures, .headers, .schema, .note, details)',
+      '.endpoint, .reference-text > :not(.fields, .errors, .headers, .schema, .note, details)',
     );
     return [...said].map(({ textContent }) => textContent).join(' ');
   }

@@ -6,8 +6,8 @@ const form = dialog.querySelector('form');
 const { token: field, shown } = form.elements;
 const send = dialog.querySelector('[data-sends]');
 
-/** The form whose request was refused, while the reader enters a token for it. */
-let refused;
+/** The form whose request was rejected, while the reader enters a token for it. */
+let rejected;
 
 /** Shows whether there is a token, and lets the reader enter, see and forget it. */
 export function askForToken() {
@@ -17,7 +17,7 @@ export function askForToken() {
   });
   send.addEventListener('click', () => {
     dialog.close();
-    refused.requestSubmit();
+    rejected.requestSubmit();
   });
   dialog.querySelectorAll('[data-closes]').forEach((button) => {
     button.addEventListener('click', () => dialog.close());
@@ -42,11 +42,11 @@ export function askForToken() {
 }
 
 function openDialog(sender) {
-  refused = sender;
+  rejected = sender;
   field.value = '';
-  refuse('');
-  // The token that was refused, if there was one, is of no use.
-  showPart(refused ? undefined : currentToken());
+  showProblem('');
+  // The token that was rejected, if there was one, is of no use.
+  showPart(rejected ? undefined : currentToken());
   dialog.showModal();
 }
 
@@ -60,7 +60,7 @@ export function fillInSamples() {
 function showPart(token) {
   dialog.querySelector('.with-token').hidden = !token;
   dialog.querySelector('.without-token').hidden = Boolean(token);
-  send.hidden = !refused;
+  send.hidden = !rejected;
   form.querySelector('.with-token [data-closes]').classList.toggle('primary', send.hidden);
 }
 
@@ -81,14 +81,14 @@ async function keep() {
   // People copy it with spaces or with the scheme.
   const value = field.value.trim().replace(/^bearer\s+/i, '');
   const submit = form.querySelector('[type="submit"]');
-  refuse('');
+  showProblem('');
   submit.disabled = true;
   const problem =
     value === '' ? 'Paste a token first.' : await problemOf(value, BASE + form.dataset.tries);
   submit.disabled = false;
   if (!dialog.open) return;
   if (problem) {
-    refuse(problem);
+    showProblem(problem);
     return;
   }
   const isKept = keepToken(value);
@@ -98,6 +98,6 @@ async function keep() {
   dialog.querySelector('.with-token .primary:not([hidden])').focus();
 }
 
-function refuse(problem) {
-  dialog.querySelector('.refusal').textContent = problem;
+function showProblem(problem) {
+  dialog.querySelector('.problem').textContent = problem;
 }

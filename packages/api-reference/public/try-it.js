@@ -1,4 +1,4 @@
-import { showAnswer } from './answer.js';
+import { showResponse } from './response.js';
 import { currentToken } from './kept-token.js';
 import { BASE } from './samples.js';
 import { fillInSamples } from './token.js';
@@ -44,12 +44,12 @@ async function send(form) {
   const ended = new AbortController();
   cancel.addEventListener('click', () => sending.abort(), { signal: ended.signal });
   try {
-    await showAnswer(form, requestOf(form), sending);
+    await showResponse(form, requestOf(form), sending);
   } finally {
     ended.abort();
     submit.disabled = false;
     const next = wentOn && form.querySelector('[data-goes-on]:not([hidden])');
-    // The answer stays in sight.
+    // The response stays in sight.
     if (document.activeElement === cancel) (next || submit).focus({ preventScroll: true });
     cancel.hidden = true;
   }

@@ -4,7 +4,7 @@ import type { Client } from '../public/code-samples/code-samples.js';
 export interface ReferenceOptions {
   /** The version of the service. The document has the version of the interface. */
   readonly version?: string;
-  /** All failures, also those that no operation lists. */
+  /** All errors, also the ones that no operation lists. */
   readonly errors?: readonly ApiError[];
   /** The address of other documents, which the page links to. */
   readonly homepage?: string | undefined;
@@ -18,7 +18,7 @@ export interface ReferenceOptions {
   readonly extension?: '.html';
 }
 
-/** A kind of failure, whose answer has this number as the member `error`. */
+/** A kind of error, whose response has this number in the field `error`. */
 export interface ApiError {
   readonly number: number;
   readonly message: string;

@@ -14,7 +14,7 @@ export interface SignIn {
 }
 
 /** What the script needs of the discovery document. */
-const MEMBERS = [
+const PROPERTIES = [
   'issuer',
   'authorization_endpoint',
   'token_endpoint',
@@ -48,7 +48,7 @@ export function signInPage(
   return (provider) => {
     if (provider === undefined) return page(unavailable(issuer));
     const settings = {
-      provider: Object.fromEntries(MEMBERS.map((name) => [name, provider[name]])),
+      provider: Object.fromEntries(PROPERTIES.map((name) => [name, provider[name]])),
       clientId,
       scope: ['openid', ...scopesOf(endpoints)].join(' '),
       audience,
@@ -80,8 +80,8 @@ function unavailable(issuer: string): Html {
   return html`<main class="sign-in" id="main">
     <h1>Sign in</h1>
     <p class="problem" role="alert">
-      ${new URL(issuer).host} gave the service no valid answer, so nobody can sign in at the moment.
-      The log of the service has the reason.
+      ${new URL(issuer).host} gave the service no valid response, so nobody can sign in at the
+      moment. The log of the service has the reason.
     </p>
     ${ways()}
   </main>`;

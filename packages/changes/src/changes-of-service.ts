@@ -3,7 +3,7 @@ import { Semaphore } from '@resource-service/framework/extension';
 import type { RecordedResource } from '@resource-service/framework';
 import type { Followers } from './feed/followers.js';
 
-/** Most clients that follow changes at once. */
+/** Maximum number of clients that follow changes at once. */
 const MAX_FOLLOWERS = 2_000;
 
 /** Parts of the pool for the followers that are far behind, of whom there can be thousands, and for those that miss a few. */

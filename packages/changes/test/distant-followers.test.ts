@@ -18,7 +18,7 @@ const PRINCIPAL: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: '
 async function readsOf(after: bigint): Promise<'far' | 'near'> {
   const slots = new Semaphore(10, ERRORS.tooManyLists);
   const reader = new ChangeReader({
-    member: 'tool',
+    property: 'tool',
     dto: Object,
     columns: () => ({}) as EntityColumns,
     records: () => ({ table: 't', tableName: 't', key: { name: 'p' } }) as EntityColumns,

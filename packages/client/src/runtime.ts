@@ -6,6 +6,6 @@ export { eventsOf } from './runtime/event-stream.js';
 export { Lines } from './runtime/lines.js';
 export { backoff, repeat } from './runtime/repeat.js';
 export { batchesOf, readImport } from './runtime/resource-import.js';
-export type { Refusal } from './runtime/resource-import.js';
+export type { Rejection } from './runtime/resource-import.js';
 export { ServiceError } from './runtime/service-error.js';
 export { LONGEST_WAIT } from './runtime/waits.js';

@@ -142,7 +142,7 @@ const LOAN = '01920000-0000-7000-8000-00000000000a';
 
 let folder: string;
 let client: Client;
-let int64Members: Readonly<Record<string, readonly string[]>>;
+let int64Properties: Readonly<Record<string, readonly string[]>>;
 let requests: string[] = [];
 
 beforeAll(async () => {
@@ -156,11 +156,11 @@ beforeAll(async () => {
   ];
   await writeClient({ ...source, errors }, join(folder, 'dist-client'));
   const program = pathToFileURL(join(folder, 'dist-client/dist/tool-library.js'));
-  const { ToolLibrary, INT64_MEMBERS } = (await import(program.href)) as {
+  const { ToolLibrary, INT64_PROPERTIES } = (await import(program.href)) as {
     readonly ToolLibrary: new (options: object) => Client;
-    readonly INT64_MEMBERS: typeof int64Members;
+    readonly INT64_PROPERTIES: typeof int64Properties;
   };
-  int64Members = INT64_MEMBERS;
+  int64Properties = INT64_PROPERTIES;
   client = new ToolLibrary({
     url: 'http://127.0.0.1:1',
     token: 'secret',
@@ -341,7 +341,7 @@ it('what is no 64-bit integer is sent as it is', async () => {
 });
 
 it('64-bit integers in what a schema consists of are read with all digits', () => {
-  expect(int64Members['changes']).toEqual(
+  expect(int64Properties['changes']).toEqual(
     expect.arrayContaining(['position', 'id', 'boxId', 'number', 'serial']),
   );
 });

@@ -112,7 +112,7 @@ interface Exports {
   readonly ToolLibrary: new (options: object) => Client;
   readonly ToolLibraryError: typeof Error;
   readonly ERRORS: Readonly<Record<string, number>>;
-  readonly INT64_MEMBERS: Readonly<Record<string, readonly string[]>>;
+  readonly INT64_PROPERTIES: Readonly<Record<string, readonly string[]>>;
 }
 
 describe('the client of a service without a resource of its own class', () => {
@@ -197,7 +197,7 @@ describe('the client of a service without a resource of its own class', () => {
       'GET /api/tool-boxes/a7',
       'GET /api/tools/changes',
     ]);
-    expect(exported.INT64_MEMBERS).toEqual({
+    expect(exported.INT64_PROPERTIES).toEqual({
       tools: ['id'],
       'tool-boxes': ['id'],
       'tools/changes': ['position', 'id'],

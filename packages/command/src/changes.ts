@@ -6,7 +6,7 @@ import {
   EXIT,
   isBrokenPipe,
   reasonOf,
-  TemporaryFailure,
+  TemporaryError,
   textOf,
 } from './command-error.js';
 import type { Connection } from './connection/connection.js';
@@ -113,7 +113,7 @@ function followed(
     const call = { method: 'GET', path: `/${options.feed.name}`, query, headers } as const;
     const { body } = await requests.once(call, async (response) => response);
     const openedAt = performance.now();
-    let failure: unknown = new TemporaryFailure('the stream of changes ended');
+    let thrown: unknown = new TemporaryError('the stream of changes ended');
     try {
       for await (const { id, type, data } of eventsOf(body!)) {
         after = BigInt(id);
@@ -121,11 +121,11 @@ function followed(
         yield { text: isChange ? `${data}\n` : '', position: after };
       }
     } catch (error) {
-      failure = error;
+      thrown = error;
     }
     // A long silence is a success, too.
     if (performance.now() - openedAt >= longestPause) yield { text: '', position: after };
-    throw failure as Error;
+    throw thrown as Error;
   });
 }
 

@@ -32,10 +32,15 @@ export interface Reason {
   readonly message: string;
 }
 
-export function reasonOf({ code: error, reason: message, status, statusText }: ServiceError): Reason {
+export function reasonOf({
+  code: error,
+  reason: message,
+  status,
+  statusText,
+}: ServiceError): Reason {
   // A proxy has no number.
   return error === undefined
-    ? { message: `the answer was ${status} ${statusText}` }
+    ? { message: `the response was ${status} ${statusText}` }
     : { error, message };
 }
 
@@ -44,7 +49,7 @@ export function textOf({ error, message }: Reason): string {
 }
 
 /** A request failed, and the next attempt may succeed. */
-export class TemporaryFailure extends Error {
+export class TemporaryError extends Error {
   /** @param retryAfter what the service asks to wait, in milliseconds */
   constructor(
     message: string,
@@ -54,7 +59,7 @@ export class TemporaryFailure extends Error {
   }
 }
 
-export class Unreachable extends TemporaryFailure {
+export class Unreachable extends TemporaryError {
   constructor(
     message: string,
     readonly isFirstContact: boolean,
@@ -71,6 +76,8 @@ export function usageError(message: string): CommandError {
 export function exitCodeOf(error: unknown, signal: AbortSignal): number {
   if (signal.aborted) return 128 + constants.signals[signal.reason as NodeJS.Signals];
   if (isBrokenPipe(error)) return 128 + constants.signals.SIGPIPE;
+  // The parameters of a request are arguments of the command.
+  if (error instanceof ServiceError && error.status === 400) return EXIT.usage;
   return error instanceof CommandError ? error.exitCode : EXIT.incomplete;
 }
 

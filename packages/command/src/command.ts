@@ -1,13 +1,23 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { EXIT, exitCodeOf, explain } from './command-error.js';
 import type { ChangesOptions } from './changes.js';
+import { completionScript, SHELLS } from './completion.js';
+import type { Shell } from './completion.js';
 import { readConnection } from './connection/connection.js';
 import type { Connection } from './connection/connection.js';
 import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
 import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js';
 import type { ImportOptions } from './import.js';
-import { chosenIn, columnNames, concurrency, filterOption, int64, optionOf } from './options.js';
+import {
+  chosenIn,
+  columnNames,
+  concurrency,
+  filterOption,
+  int64,
+  optionOf,
+  separator,
+} from './options.js';
 import type { Resource } from './resources.js';
 import { LIMITS } from './connection/limits.js';
 import { oneOf } from './service.js';
@@ -55,6 +65,7 @@ export async function run(
   addImportCommand(program, given);
   addExportCommand(program, given);
   addChangesCommand(program, given);
+  addCompletionCommand(program, given);
   addTokenCommands(program, service, terminal, signal, () => end(EXIT.done));
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -89,6 +100,26 @@ function formatOption(): Option {
   return new Option('--format <format>', 'format, unless the extension tells it').choices(FORMATS);
 }
 
+function addCompletionCommand(program: Command, { terminal, end }: Run): void {
+  const name = program.name();
+  program
+    .command('completion')
+    .description('Write a script that completes commands and options in a shell.')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  ${name} completion bash >> ~/.bashrc
+  ${name} completion zsh >> ~/.zshrc
+  ${name} completion fish > ~/.config/fish/completions/${name}.fish`,
+    )
+    .action((shell: Shell) => {
+      terminal.stdout.write(completionScript(program, shell));
+      end(EXIT.done);
+    });
+}
+
 function addImportCommand(
   program: Command,
   { service, args, terminal, signal, connection, end }: Run,
@@ -114,6 +145,12 @@ function addImportCommand(
       'in CSV, what the file calls a column; theirs= ignores a column; can be repeated',
       columnNames(resource.columns),
     )
+    .option(
+      '--separator <character>',
+      'in CSV, what is between columns, or tab (default: as in the header line)',
+      separator,
+    )
+    .option('--json', 'the summary as JSON')
     .option('--unescape-formulas', 'in CSV, remove the apostrophes of export --escape-formulas')
     .addHelpText('after', importHelp(service, resource, byDefault))
     .action(async (files: string[], given: Omit<ImportOptions, 'resource'>) => {
@@ -143,6 +180,7 @@ function addExportCommand(
       'file to write when the export is complete; - is standard output',
       '-',
     )
+    .option('--overwrite', 'replace the file of --output if it exists')
     .option('--escape-formulas', 'in CSV, put an apostrophe before what a spreadsheet would run')
     .addHelpText('after', exportHelp(service, resource))
     .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {

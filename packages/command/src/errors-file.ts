@@ -9,7 +9,7 @@ import { NewFile } from './new-file.js';
 import type { InputRecord } from './records.js';
 import type { Column } from './resources.js';
 
-export interface Refusal {
+export interface Rejection {
   readonly record: InputRecord;
   readonly reason: Reason;
 }
@@ -32,19 +32,24 @@ export class ErrorsFile extends NewFile {
     if (format === undefined) {
       throw usageError(`--errors must end in .ndjson, .jsonl or .csv: ${path} does not`);
     }
-    if (!statSync(dirname(path), { throwIfNoEntry: false })?.isDirectory()) {
-      throw usageError(`--errors: there is no folder ${dirname(path)}`);
-    }
+    requireFolder('--errors', path);
     this.format = format;
   }
 
   /** @param file name of the input that the records are from */
-  async add(file: string, refusals: readonly Refusal[]): Promise<void> {
+  async add(file: string, rejections: readonly Rejection[]): Promise<void> {
     const isCsv = this.format === 'csv';
-    const lines = refusals.map(({ record: { line }, reason: { error, message } }) => {
+    const lines = rejections.map(({ record: { line }, reason: { error, message } }) => {
       const fields = { file, line, error, message };
       return Buffer.from(isCsv ? csvRecord(COLUMNS, fields) : `${JSON.stringify(fields)}\n`);
     });
     await this.append(Buffer.from(isCsv ? csvHeader(COLUMNS) : ''), lines);
   }
+}
+
+/** @throws CommandError */
+export function requireFolder(option: string, path: string): void {
+  const folder = dirname(path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw usageError(`${option}: there is no folder ${folder}`);
 }

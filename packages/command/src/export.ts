@@ -3,7 +3,14 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Lines } from '@resource-service/client/runtime';
 import { parseExactJson, toInteger } from '@resource-service/framework/exact-json';
-import { CommandError, EXIT, isBrokenPipe, TemporaryFailure, usageError } from './command-error.js';
+import {
+  CommandError,
+  EXIT,
+  exitCodeOf,
+  isBrokenPipe,
+  TemporaryError,
+  usageError,
+} from './command-error.js';
 import type { Connection } from './connection/connection.js';
 import { NDJSON, Requests } from './connection/requests.js';
 import { csvHeader, csvRecord } from './csv/csv-record.js';
@@ -20,13 +27,15 @@ export interface ExportOptions {
   readonly format?: Format;
   /** `-` is stdout. */
   readonly output: string;
+  /** Whether an existing file may be replaced. */
+  readonly overwrite?: boolean;
   readonly filters: URLSearchParams;
   /** Whether a spreadsheet must not run what is exported. */
   readonly escapeFormulas?: boolean;
 }
 
 export async function exportRecords(
-  { resource, format, output, filters, escapeFormulas = false }: ExportOptions,
+  { resource, format, output, overwrite = false, filters, escapeFormulas = false }: ExportOptions,
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
@@ -55,10 +64,10 @@ export async function exportRecords(
     `${progress.rows} ${resource.name} in ${progress.seconds.toFixed(1)} s (${progress.speed})`;
   try {
     if (output === '-') await pipeline(text, stdout, { end: false, signal });
-    else await writeFile(output, text, signal);
+    else await writeFile(output, text, overwrite, signal);
   } catch (error) {
     progress.stop();
-    const isUsage = error instanceof CommandError && error.exitCode === EXIT.usage;
+    const isUsage = exitCodeOf(error, signal) === EXIT.usage;
     if (!isUsage && !isBrokenPipe(error)) progress.print(`incomplete: ${summary()}`);
     throw error;
   }
@@ -77,11 +86,15 @@ export async function exportRecords(
 async function writeFile(
   path: string,
   text: () => AsyncIterable<string>,
+  overwrite: boolean,
   signal: AbortSignal,
 ): Promise<void> {
   const existing = await stat(path).catch(() => undefined);
   // A rename would replace a device, such as /dev/null.
   if (existing?.isFile() === false) throw usageError(`--output must name a file: ${path} is none`);
+  if (existing && !overwrite) {
+    throw usageError(`${path} exists: choose another --output, or replace it with --overwrite`);
+  }
   const partial = `${path}.${process.pid}.part`;
   // Opened before the stream is made: a stream that fails while it opens its file would make it after it is removed.
   const file = await openFile(partial, 'wx').catch(({ code }: NodeJS.ErrnoException) => {
@@ -133,8 +146,8 @@ function recordLines(
       last = idOf(records.at(-1)!);
       yield records;
     }
-    if (lines.isCut) throw new TemporaryFailure('the answer ended in the middle of a line');
-    if (!isComplete) throw new TemporaryFailure('the answer ended before its empty line');
+    if (lines.isCut) throw new TemporaryError('the response ended in the middle of a line');
+    if (!isComplete) throw new TemporaryError('the response ended before its empty line');
   });
 }
 

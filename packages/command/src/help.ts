@@ -7,7 +7,7 @@ const EXIT_CODES = `
 Exit codes:
   0    done
   1    records were refused
-  2    wrong arguments, environment variables or files; nothing was sent
+  2    wrong arguments, environment variables or files; nothing was done
   3    incomplete: the service or a file failed
   130  interrupted by Ctrl-C; after another signal, 128 and its number
   141  the reader of standard output, such as head, ended before it`;
@@ -23,7 +23,7 @@ export function environmentHelp({ variables }: Service): string {
   return `
 Environment:
 ${lines.map(([name, meaning]) => `  ${name.padEnd(width)}  ${meaning}\n`).join('')}\
-In a container of the service, its own address and token are the default.`;
+In a container of the service, and in the folder of npm start, its own address and token are the default.`;
 }
 
 export function importHelp(
@@ -34,10 +34,11 @@ export function importHelp(
   const command = `${service.identity.name} import${choiceOf(name, '--resource', byDefault)}`;
   return `
 FILE is NDJSON, with one record per line such as ${example},
-or CSV whose header line has ${columnsText(columns)}, in any order.
+or CSV whose header line has ${columnsText(columns)}, in any order,
+separated by commas, semicolons, tabs or vertical bars.
 In CSV, an empty field without quotes is absent, and "" is the empty text.
 
-A record that the service refuses does not stop the import. All of them go to a file, as they are in FILE, to be
+A record that the service rejects does not stop the import. All of them go to a file, as they are in FILE, to be
 mended and imported. --errors saves why, in the same order. If a file exists, a number is added to its name.
 
 Requests that fail are repeated, until none has succeeded for 2 minutes, or 5 seconds before the first connection.

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { batchesOf, readImport, ServiceError } from '@resource-service/client/runtime';
-import type { Refusal as ServiceRefusal } from '@resource-service/client/runtime';
+import type { Rejection as ServiceRejection } from '@resource-service/client/runtime';
 import {
   ContactError,
   EXIT,
@@ -9,19 +9,19 @@ import {
   explain,
   InputError,
   reasonOf,
-  TemporaryFailure,
+  TemporaryError,
   textOf,
   usageError,
 } from './command-error.js';
 import type { Connection } from './connection/connection.js';
 import { NDJSON, Requests } from './connection/requests.js';
 import type { ColumnNames } from './csv/csv-header.js';
-import { ErrorsFile } from './errors-file.js';
-import type { Refusal } from './errors-file.js';
+import { ErrorsFile, requireFolder } from './errors-file.js';
+import type { Rejection } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
-import { checkSource, inputOf, nameOf, refusedPath } from './inputs.js';
+import { checkSource, checkText, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
 import type { Input, InputRecord } from './records.js';
@@ -42,6 +42,9 @@ export interface ImportOptions {
   readonly unescapeFormulas?: boolean;
   /** What CSV files call columns otherwise. */
   readonly map?: ColumnNames;
+  /** Between the columns of CSV files, unless their header lines tell. */
+  readonly separator?: string;
+  readonly json?: boolean;
 }
 
 type Sendable = InputRecord & { readonly json: Buffer };
@@ -62,50 +65,59 @@ export async function importFiles(
   const { unescapeFormulas = false } = options;
   const names: ColumnNames = options.map ?? new Map();
   const convertText = unescapeFormulas ? unescapeFormula : undefined;
+  const { refused: refusedFile, separator } = options;
+  const command = connection.service.identity.name;
+  for (const file of files) await checkText(file, command);
   const sources = files.map((file) => {
     const format = formatOf(file, options.format);
-    if (unescapeFormulas && format !== 'csv') throw usageError('--unescape-formulas is for CSV');
-    if (names.size > 0 && format !== 'csv') throw usageError('--map is for CSV');
-    return { file, columns, names, format, convertText };
+    const isCsv = format === 'csv';
+    if (unescapeFormulas && !isCsv) throw usageError('--unescape-formulas is for CSV');
+    if (names.size > 0 && !isCsv) throw usageError('--map is for CSV');
+    if (separator !== undefined && !isCsv) throw usageError('--separator is for CSV');
+    return { command, file, columns, names, separator, format, convertText };
   });
+  if (refusedFile !== undefined) requireFolder('--refused', refusedFile);
   const errors = options.errors === undefined ? undefined : new ErrorsFile(options.errors);
   let size = 0;
   for (const source of sources) size += await checkSource(source);
   const progress = new Progress(terminal.stderr, name, files.includes('-') ? undefined : size);
   const run = new Import(name, connection, options.concurrency, progress, errors, signal);
-  let failure: unknown;
+  let thrown: unknown;
   try {
     for (const source of sources) {
       const { file } = source;
-      const refused = new NewFile(options.refused ?? refusedPath(source), 'the refused records');
+      const refused = new NewFile(refusedFile ?? refusedPath(source), 'the refused records');
       const bytes = file === '-' ? terminal.stdin : createReadStream(file);
       addAbortSignal(run.signal, bytes);
       try {
-        await run.add(nameOf(source), await inputOf(source, bytes), refused);
+        const say = (text: string) => progress.print(text);
+        await run.add(nameOf(source), await inputOf(source, bytes, say), refused);
       } finally {
         await refused.close();
       }
     }
   } catch (error) {
-    failure = error;
+    thrown = error;
   } finally {
     await errors?.close();
   }
   progress.stop();
-  const inputError = failure instanceof InputError ? failure : undefined;
+  const inputError = thrown instanceof InputError ? thrown : undefined;
   if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
-  run.report(terminal);
-  if (failure === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
-  progress.print(explain(failure, signal, connection.service.identity.name));
+  run.report(terminal, options.json);
+  if (thrown === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
+  progress.print(explain(thrown, signal, command));
   progress.print(
-    `The import is incomplete. ${remedyFor(failure)} it again: what is stored stays, and is not stored twice.`,
+    `The import is incomplete. ${remedyFor(thrown)} it again: what is stored stays, and is not stored twice.`,
   );
-  return inputError ? EXIT.incomplete : exitCodeOf(failure, signal);
+  return inputError || thrown instanceof ServiceError
+    ? EXIT.incomplete
+    : exitCodeOf(thrown, signal);
 }
 
-function remedyFor(failure: unknown): string {
-  if (failure instanceof InputError) return 'Mend the file, then run';
-  return failure instanceof ContactError || failure instanceof ServiceError
+function remedyFor(thrown: unknown): string {
+  if (thrown instanceof InputError) return 'Mend the file, then run';
+  return thrown instanceof ContactError || thrown instanceof ServiceError
     ? 'Correct this, then run'
     : 'Run';
 }
@@ -117,8 +129,8 @@ class Import {
   private created = 0;
   private unchanged = 0;
   private printed = 0;
-  /** The first failure ends the import. */
-  private failure: unknown;
+  /** The first error ends the import. */
+  private thrown: unknown;
   private readonly refusedFiles: string[] = [];
   private readonly requests: Requests;
   private readonly stop = new AbortController();
@@ -138,15 +150,15 @@ class Import {
   }
 
   async add(name: string, input: Input, refusedFile: NewFile): Promise<void> {
-    const sending: Promise<readonly Refusal[]>[] = [];
+    const sending: Promise<readonly Rejection[]>[] = [];
     // The oldest first, so that refused records stay in their order.
     const settle = async () => {
-      const refusals = await sending.shift()!;
-      this.print(name, refusals);
-      const sources = refusals.map(({ record }) => record.source);
+      const rejections = await sending.shift()!;
+      this.print(name, rejections);
+      const sources = rejections.map(({ record }) => record.source);
       try {
         await refusedFile.append(input.header, sources);
-        await this.errors?.add(name, refusals);
+        await this.errors?.add(name, rejections);
       } catch (error) {
         this.fail(error);
       }
@@ -162,19 +174,22 @@ class Import {
     };
     for await (const batch of batchesOf(records(), MAX_RECORDS, sizeOf)) {
       if (sending.length === this.concurrency) await settle();
-      if (this.failure !== undefined) break;
+      if (this.thrown !== undefined) break;
       sending.push(this.send(batch));
     }
-    this.failure ??= unreadable;
+    this.thrown ??= unreadable;
     while (sending.length > 0) await settle();
     if (refusedFile.name !== undefined) this.refusedFiles.push(refusedFile.name);
-    if (this.failure !== undefined) throw this.failure as Error;
+    if (this.thrown !== undefined) throw this.thrown as Error;
   }
 
-  report({ stdout }: Terminal): void {
+  report({ stdout }: Terminal, isJson = false): void {
+    const { created, unchanged, refused, refusedFiles } = this;
     const { seconds, speed } = this.progress;
+    const counts = `created ${created}, unchanged ${unchanged}, refused ${refused}`;
+    const json = { created, unchanged, refused, seconds, refusedFiles };
     stdout.write(
-      `created ${this.created}, unchanged ${this.unchanged}, refused ${this.refused} in ${seconds.toFixed(1)} s (${speed})\n`,
+      isJson ? `${JSON.stringify(json)}\n` : `${counts} in ${seconds.toFixed(1)} s (${speed})\n`,
     );
     if (this.refused > PRINTED) {
       const hint = this.errors === undefined ? ': --errors FILE saves all reasons' : '';
@@ -194,28 +209,28 @@ class Import {
   }
 
   private fail(error: unknown): void {
-    this.failure ??= error;
+    this.thrown ??= error;
     this.stop.abort();
   }
 
-  /** Never rejects. A failure ends the other requests, too. */
-  private async send(batch: readonly InputRecord[]): Promise<readonly Refusal[]> {
+  /** Never rejects. An error ends the other requests, too. */
+  private async send(batch: readonly InputRecord[]): Promise<readonly Rejection[]> {
     try {
-      const refusals = await this.post(batch.filter((record) => 'json' in record));
+      const rejections = await this.post(batch.filter((record) => 'json' in record));
       for (const record of batch) {
-        if ('fault' in record) refusals.push({ record, reason: { message: record.fault } });
+        if ('fault' in record) rejections.push({ record, reason: { message: record.fault } });
       }
-      this.refused += refusals.length;
+      this.refused += rejections.length;
       this.progress.rows += batch.length;
       this.progress.bytes += batch.reduce((sum, { source }) => sum + source.length, 0);
-      return refusals.toSorted((a, b) => a.record.line - b.record.line);
+      return rejections.toSorted((a, b) => a.record.line - b.record.line);
     } catch (error) {
       this.fail(error);
       return [];
     }
   }
 
-  private async post(records: readonly Sendable[]): Promise<Refusal[]> {
+  private async post(records: readonly Sendable[]): Promise<Rejection[]> {
     if (records.length === 0) return [];
     this.hasSent = true;
     const call = {
@@ -226,9 +241,9 @@ class Import {
     } as const;
     try {
       return await this.requests.send(call, async (response) => {
-        const refused: ServiceRefusal[] = [];
+        const refused: ServiceRejection[] = [];
         const summary = await readImport(this.requests.lines(response), response, refused);
-        if (!summary) throw new TemporaryFailure('the answer ended before the summary');
+        if (!summary) throw new TemporaryError('the response ended before the summary');
         this.created += summary.created;
         this.unchanged += summary.unchanged;
         return refused.map(({ line, code: error, message }) => ({
@@ -246,8 +261,8 @@ class Import {
     }
   }
 
-  private print(name: string, refusals: readonly Refusal[]): void {
-    for (const { record, reason } of refusals) {
+  private print(name: string, rejections: readonly Rejection[]): void {
+    for (const { record, reason } of rejections) {
       this.printed += 1;
       if (this.printed <= PRINTED) this.progress.print(`${name}:${record.line}: ${textOf(reason)}`);
     }

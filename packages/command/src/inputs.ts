@@ -13,16 +13,41 @@ import type { Column } from './resources.js';
 /** How much of each file is read before anything is sent. More than any header line has. */
 const BEGINNING = 64 * 1024;
 
-/** Enough to tell UTF-16 from UTF-8. */
+/** Enough to tell UTF-16 from UTF-8, and text from other files. */
 const LEAST = 4;
 
 export interface Source {
+  /** The name of the command, for what it says to run. */
+  readonly command: string;
   /** `-` is stdin. */
   readonly file: string;
   readonly format: Format;
   readonly columns: readonly Column[];
   readonly names: ColumnNames;
+  readonly separator: string | undefined;
   readonly convertText: TextConversion | undefined;
+}
+
+const WORKBOOK = 'is a workbook of a spreadsheet: save it there as CSV in UTF-8, and import that';
+
+/** @throws CommandError if a file is no text, whatever its extension */
+export async function checkText(file: string, command: string): Promise<void> {
+  const isFile = (await stat(file).catch(() => undefined))?.isFile();
+  if (!isFile) return;
+  const beginning = createReadStream(file, { end: LEAST - 1 }).toArray() as Promise<Buffer[]>;
+  // What cannot be read is told later.
+  const [begun] = await beginning.catch(() => []);
+  if (begun !== undefined) requireText(file, begun, command);
+}
+
+function requireText(name: string, begun: Buffer, command: string): void {
+  const digits = begun.toString('hex', 0, LEAST);
+  const isGzip = digits.startsWith('1f8b');
+  // Of Office Open XML, which is a ZIP archive, and of the format before it.
+  if (!isGzip && digits !== '504b0304' && digits !== 'd0cf11e0') return;
+  const format = name.includes('.csv') ? '--format csv ' : '';
+  const gunzip = `is compressed with gzip: gunzip -c ${name} | ${command} import ${format}-`;
+  throw new InputError(EXIT.usage, `${name} ${isGzip ? gunzip : WORKBOOK}`);
 }
 
 /**
@@ -63,28 +88,43 @@ export function refusedPath({ file, format }: Source): string {
   return file === '-' ? `stdin.refused.${format}` : `${name}.refused${ext}`;
 }
 
-export async function inputOf(source: Source, bytes: AsyncIterable<Buffer>): Promise<Input> {
+/** @param say is told what was guessed */
+export async function inputOf(
+  source: Source,
+  bytes: AsyncIterable<Buffer>,
+  say?: (text: string) => void,
+): Promise<Input> {
   const name = nameOf(source);
-  const utf8 = withoutUtf16(name, bytes);
+  const utf8 = checkedText(name, bytes, source.command);
   if (source.format === 'ndjson') return ndjsonInput(name, withoutByteOrderMark(utf8));
   const { CsvInput } = await import('./csv/csv.js');
-  return new CsvInput(name, utf8, source.columns, source.names, source.convertText);
+  const { columns, names, convertText, separator } = source;
+  return new CsvInput(name, utf8, columns, names, convertText, separator, say);
 }
 
-async function* withoutUtf16(name: string, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let begun = Buffer.alloc(0);
+/** The first chunk has a whole line, unless the line is too long for a header line. */
+async function* checkedText(
+  name: string,
+  bytes: AsyncIterable<Buffer>,
+  command: string,
+): AsyncGenerator<Buffer> {
+  let begun: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {
-    if (begun.length >= LEAST) yield chunk;
+    if (begun === undefined) yield chunk;
     else {
       begun = Buffer.concat([begun, chunk]);
-      if (begun.length >= LEAST) yield checked(name, begun);
+      const hasLine = begun.length >= LEAST && (begun.includes('\n') || begun.includes('\r'));
+      if (!hasLine && begun.length < BEGINNING) continue;
+      yield checked(name, begun, command);
+      begun = undefined;
     }
   }
-  if (begun.length < LEAST) yield checked(name, begun);
+  if (begun !== undefined) yield checked(name, begun, command);
 }
 
 /** In UTF-16, bytes begin with its byte order mark, or every other byte of Latin letters is NUL. */
-function checked(name: string, begun: Buffer): Buffer {
+function checked(name: string, begun: Buffer, command: string): Buffer {
+  requireText(name, begun, command);
   const mark = begun.length < 2 ? 0 : begun.readUInt16BE();
   if (mark !== 0xfeff && mark !== 0xfffe && !begun.subarray(0, LEAST).includes(0)) return begun;
   throw new InputError(

@@ -19,7 +19,7 @@ export class NewFile {
     return this.isBroken ? undefined : this.file && this.path;
   }
 
-  /** Does nothing after a failure, which is a CommandError. */
+  /** Does nothing after an error, which is a CommandError. */
   async append(header: Buffer, added: readonly Buffer[]): Promise<void> {
     if (added.length === 0 || this.isBroken) return;
     try {

@@ -47,6 +47,13 @@ export function columnNames(columns: readonly Column[]) {
   };
 }
 
+/** What stands between the columns of a CSV file. */
+export function separator(text: string): string {
+  if (text === 'tab') return '\t';
+  if (/^[^"\r\n]$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be one character, such as ";", or tab.');
+}
+
 export function concurrency(text: string): number {
   const number = /^\d+$/.test(text) ? Number(text) : 0;
   if (number >= 1 && number <= 16) return number;

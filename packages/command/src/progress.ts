@@ -4,6 +4,9 @@ const INTERVAL = 100;
 
 const BAR = 24;
 
+/** How much of its way to the true share the bar goes in an interval. */
+const PART = 0.1;
+
 /** Clears the line and returns to its begin (ECMA-48: EL). */
 const CLEAR = '\r\u001B[2K';
 
@@ -13,6 +16,8 @@ export class Progress {
   bytes = 0;
   private readonly start = performance.now();
   private readonly timer: NodeJS.Timeout | undefined;
+  /** The share of the bar, which follows the bytes. The bytes of a request count when it ends. */
+  private shown = 0;
 
   /** @param noun of the rows, in the plural */
   constructor(
@@ -56,9 +61,10 @@ export class Progress {
     const speed = `${this.rows} ${this.noun}  ${this.rate}/s`;
     if (this.totalBytes === undefined) return speed;
     const share = this.totalBytes === 0 ? 1 : Math.min(this.bytes / this.totalBytes, 1);
-    const bar = '#'.repeat(Math.floor(share * BAR)).padEnd(BAR, '.');
+    this.shown += (share - this.shown) * (share === 1 ? 1 : PART);
+    const bar = '#'.repeat(Math.round(this.shown * BAR)).padEnd(BAR, '.');
     const left = share === 0 ? '' : `  ${duration((this.seconds / share) * (1 - share))} left`;
-    return `[${bar}] ${Math.floor(share * 100)} %  ${speed}${left}`;
+    return `[${bar}] ${Math.floor(this.shown * 100)} %  ${speed}${left}`;
   }
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { CommandError, TemporaryFailure, Unreachable } from '../src/command-error.js';
+import { CommandError, TemporaryError, Unreachable } from '../src/command-error.js';
 import { Requests } from '../src/connection/requests.js';
 import { serviceOf } from '../src/service.js';
 import { documentWith, IDENTITY } from './support/tool-library.js';
@@ -30,6 +30,7 @@ function retries(announced: string[] = []): Requests {
     baseUrl: 'http://store.test',
     limits: LIMITS,
     token: () => Promise.resolve('secret'),
+    tokenVariable: 'TOOL_LIBRARY_TOKEN',
   };
   const announce = (message: string) => void announced.push(message);
   return new Requests(connection, new AbortController().signal, announce);
@@ -43,7 +44,7 @@ function failing(times: number, duration: number, retryAfter?: number) {
     now += duration;
     return attempts > times
       ? Promise.resolve(attempts)
-      : Promise.reject(new TemporaryFailure('away', retryAfter));
+      : Promise.reject(new TemporaryError('away', retryAfter));
   };
 }
 

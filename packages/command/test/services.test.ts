@@ -17,7 +17,9 @@ describe('the command of a service', () => {
     expect(stdout).toMatch(/^ {2}TOOL_LIBRARY_TOKEN_FILE {2}file with the token/m);
     expect((await runWith(documentWith(TOOLS), ['--version'])).stdout).toBe('1.2.3\n');
     const { stderr } = await runWith(documentWith(TOOLS), ['export']);
-    expect(stderr).toBe('tool-library: TOOL_LIBRARY_URL is not set\n');
+    expect(stderr).toBe(
+      'tool-library: TOOL_LIBRARY_URL is not set, and no service runs in this folder\n',
+    );
   });
 
   it('works on the first resource unless another one is chosen', async () => {

@@ -34,3 +34,22 @@ it.each([
   expect(rows).toEqual([{ scopes }]);
   expect((await runWith(document, ['token', 'list'], env)).stdout).toContain(id);
 });
+
+it('a script reads a token and its details as JSON', async () => {
+  const document = documentWith(resource('tools'));
+  const created = await runWith(document, ['token', 'create', '--name', 'a', '--json'], env);
+  const { token, id, scopes } = JSON.parse(created.stdout) as {
+    readonly token: string;
+    readonly id: string;
+    readonly scopes: readonly string[];
+  };
+  expect([created.code, scopes]).toEqual([0, ['tools:read', 'tools:write']]);
+  expect(token).toMatch(new RegExp(`^tlb_${id}_`));
+  const rotated = await runWith(document, ['token', 'rotate', id, '--json'], env);
+  expect(JSON.parse(rotated.stdout)).toMatchObject({
+    id,
+    token: expect.stringMatching(`^tlb_${id}_`) as string,
+  });
+  const revoked = await runWith(document, ['token', 'revoke', id, '--json'], env);
+  expect(JSON.parse(revoked.stdout)).toMatchObject({ id, status: 'revoked' });
+});

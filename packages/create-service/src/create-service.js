@@ -3,14 +3,14 @@
 import './node-version.js';
 
 const { parseArgs } = await import('node:util');
-const { Refusal, refusing } = await import('./names.js');
+const { UsageError, reportingErrors } = await import('./names.js');
 const { addResource } = await import('./resource.js');
 const { createService, npm } = await import('./service.js');
 
 const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--packages FOLDER]
        create-service resource loan loans [--changes], in the folder of a service`;
 
-await refusing(run);
+await reportingErrors(run);
 
 async function run() {
   const { positionals, packages, changes, openapi } = parsed();
@@ -18,10 +18,12 @@ async function run() {
   if (first === 'resource' && resource.length === 2 && packages === undefined) {
     await addResource(process.cwd(), ...resource, changes);
     if (!openapi || npm(process.cwd(), 'run', '--silent', 'openapi')) return;
-    throw new Refusal('openapi.json lacks the resource: run "npm install" and "npm run openapi"');
+    throw new UsageError(
+      'openapi.json lacks the resource: run "npm install" and "npm run openapi"',
+    );
   }
   if (first === undefined || first === 'resource' || ![0, 2].includes(resource.length)) {
-    throw new Refusal(USAGE);
+    throw new UsageError(USAGE);
   }
   const [one = 'item', many = 'items'] = resource;
   return createService(first, one, many, changes, packages);
@@ -38,6 +40,6 @@ function parsed() {
     const { positionals, values } = parseArgs({ options, allowPositionals: true });
     return { positionals, ...values };
   } catch {
-    throw new Refusal(USAGE);
+    throw new UsageError(USAGE);
   }
 }

@@ -1,14 +1,14 @@
 import { builtinModules } from 'node:module';
 
 /** An error for the user, in one line. */
-export class Refusal extends Error {}
+export class UsageError extends Error {}
 
 /** Ends a command with one line for its own errors and errors of the file system. */
-export async function refusing(command) {
+export async function reportingErrors(command) {
   try {
     await command();
   } catch (error) {
-    if (!(error instanceof Refusal) && error.syscall === undefined) throw error;
+    if (!(error instanceof UsageError) && error.syscall === undefined) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 2;
   }
@@ -54,13 +54,13 @@ export function requireResourceNames(one, many) {
 function requireName(name, what, example, reserved) {
   const shown = /^\S+$/.test(name) ? name : JSON.stringify(name);
   if (!KEBAB_CASE.test(name) || name.length > MAX_LENGTH) {
-    throw new Refusal(
+    throw new UsageError(
       `${shown} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
     );
   }
   // Properties of every object, such as `constructor`, and the prefix of PostgreSQL's own tables.
   if (reserved.includes(name) || camelCase(name) in {} || name.startsWith('pg-')) {
-    throw new Refusal(`${name} cannot be the name of ${what}: it is reserved`);
+    throw new UsageError(`${name} cannot be the name of ${what}: it is reserved`);
   }
 }
 

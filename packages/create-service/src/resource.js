@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Refusal, requireResourceNames, withResourceNames, withServiceName } from './names.js';
+import { UsageError, requireResourceNames, withResourceNames, withServiceName } from './names.js';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'template');
 
@@ -20,7 +20,7 @@ const APP = 'src/app.module.ts';
  */
 export async function addResource(root, one, many, hasChanges) {
   requireResourceNames(one, many);
-  if (!existsSync(join(root, APP))) throw new Refusal(`there is no ${APP}: this is no service`);
+  if (!existsSync(join(root, APP))) throw new UsageError(`there is no ${APP}: this is no service`);
   const created = resourceFiles(root, serviceName(root), one, many, hasChanges);
   const folders = hasChanges ? [many, `${one}-changes`] : [many];
   requireFree(root, one, [
@@ -34,7 +34,7 @@ export async function addResource(root, one, many, hasChanges) {
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 
 Adapt them in this order, then run "npm test":
-1. src/${many}/${one}.entity.ts: the members, and with them the columns
+1. src/${many}/${one}.entity.ts: the properties, and with them the columns
 2. src/${many}/migrations: the table${hasChanges ? `; src/${one}-changes/migrations: the same columns, of which each can be null` : ''}
 3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
 4. src/${many}/${many}.examples.ts: the examples of requests
@@ -57,7 +57,7 @@ export async function writeResource(
     const text = await withAdditions(root, APP, folders.map(additionOf));
     writeAll(root, { created, changed: [...changed, { file: APP, text }] });
   } catch (error) {
-    throw error instanceof SourceError ? new Refusal(error.message) : error;
+    throw error instanceof SourceError ? new UsageError(error.message) : error;
   }
 }
 
@@ -66,7 +66,7 @@ function requireFree(root, one, paths) {
   const existing =
     paths.find((path) => existsSync(join(root, path))) ??
     entityIn(filesIn(join(root, 'src')), one, root);
-  if (existing !== undefined) throw new Refusal(`${existing} exists already`);
+  if (existing !== undefined) throw new UsageError(`${existing} exists already`);
 }
 
 export function entityIn(files, one, root = '.') {
@@ -81,7 +81,7 @@ function serviceName(root) {
     // Windows PowerShell writes a byte order mark, which npm ignores, too.
     return JSON.parse(text.replace(/^\uFEFF/, '')).name.replace(/^.*\//, '');
   } catch (cause) {
-    throw new Refusal('package.json has no name of the service', { cause });
+    throw new UsageError('package.json has no name of the service', { cause });
   }
 }
 
@@ -169,7 +169,7 @@ function installedIn(root, name) {
     return pathToFileURL(createRequire(join(root, 'package.json')).resolve(name)).href;
   } catch (cause) {
     const [scope, folder] = name.split('/');
-    throw new Refusal(
+    throw new UsageError(
       `this needs ${scope}/${folder} in the version of create-service: run "npm install ${scope}/${folder}"`,
       { cause },
     );

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
-  Refusal,
+  UsageError,
   requireResourceNames,
   requireServiceName,
   tokenPrefix,
@@ -65,7 +65,7 @@ export function createService(name, one, many, hasChanges, packages) {
   const isInstalled = npm(folder, 'install', ...all, '--no-audit', '--no-fund');
   if (isInstalled) format(folder, ...written);
   if (!isInstalled || !npm(folder, 'run', '--silent', 'openapi')) {
-    throw new Refusal(
+    throw new UsageError(
       `${folder} is complete but for its packages and openapi.json: run "npm install --include=dev" and "npm run openapi" there`,
     );
   }
@@ -89,12 +89,12 @@ export function npm(folder, ...words) {
   return status === 0;
 }
 
-/** @throws Refusal if the folder has a project */
+/** @throws UsageError if the folder has a project */
 function entriesOf(folder) {
   const names = fs.readdirSync(folder);
   const ofProject = names.find((name) => !NO_PROJECT.test(name));
   if (ofProject !== undefined) {
-    throw new Refusal(`${folder} is not empty: it has ${JSON.stringify(ofProject)}`);
+    throw new UsageError(`${folder} is not empty: it has ${JSON.stringify(ofProject)}`);
   }
   return names;
 }
@@ -151,7 +151,7 @@ function tarballsIn(folder) {
   return new Map(
     PACKAGES.map((name) => {
       const file = `resource-service-${name}-${VERSION}.tgz`;
-      if (!files.includes(file)) throw new Refusal(`${folder} has no ${file}`);
+      if (!files.includes(file)) throw new UsageError(`${folder} has no ${file}`);
       return [`@resource-service/${name}`, join(folder, file)];
     }),
   );

@@ -91,7 +91,7 @@ describe('the command refuses', () => {
     ['a folder of each service', ['shop', 'terminal', 'cli'], 'cli cannot be the name'],
     ['a table of the framework', ['shop', 'access-token', 'access-tokens'], 'access-token cannot'],
     ['a table of PostgreSQL', ['shop', 'pg-table', 'pg-tables'], 'pg-table cannot be the name'],
-    ['the type of a member', ['shop', 'date', 'dates'], 'date cannot be the name'],
+    ['the type of a property', ['shop', 'date', 'dates'], 'date cannot be the name'],
     ['a name of the framework', ['shop', 'error', 'errors'], 'error cannot be the name'],
     ['a folder with files', ['taken'], 'taken is not empty: it has "notes.txt"'],
     ['a file', ['file'], 'ENOTDIR'],
@@ -354,7 +354,8 @@ describe('the template', () => {
     }
     // Yarn does not install what a package wants beside it.
     const { peerDependencies = {} } = await manifest('packages/framework');
-    expect(template.dependencies).toMatchObject(peerDependencies);
+    const listed = { ...template.devDependencies, ...template.dependencies };
+    expect(listed).toMatchObject(peerDependencies);
   });
 
   it('lists the variables that this project lists', async () => {

@@ -30,6 +30,8 @@ async function closureOf(name: string): Promise<readonly string[]> {
 /** What a package asks its users to install beside it. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   client: ['openapi-typescript@^7.13.0'],
+  // For its entry `testing`.
+  framework: ['@nestjs/testing@^12.1.1'],
 };
 
 const COMPILER =

@@ -44,7 +44,7 @@ it('has a docs page that creates a tool', async () => {
     await form.getByRole('button', { name: 'Send' }).click();
     const answer = form.locator('.live-response');
     await expect.poll(() => answer.locator('.status').innerText()).toMatch(/^201/);
-    expect(JSON.parse((await answer.locator('.answer-body code').textContent())!)).toEqual({
+    expect(JSON.parse((await answer.locator('.response-body code').textContent())!)).toEqual({
       id: 1,
       name: 'Hammer',
       note: '500 g',

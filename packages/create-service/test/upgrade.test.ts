@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { linkPackages } from '../../../test/support/installed-packages.js';
 import { execute } from './execute.js';
 import { pack } from './packed.js';
 import { startService } from './running-service.js';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const clone = join(folder, 'clone');
   await execute('git', ['clone', '--quiet', '--no-checkout', '.', clone], '.');
   await execute('git', ['checkout', '--quiet', 'HEAD~1'], clone);
-  await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+  await install(clone);
   previous = join(folder, 'previous');
   await pack(clone, previous);
   next = join(folder, 'next');
@@ -28,6 +29,15 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Installs what the clone is built with: what is here, unless it needs other packages. */
+async function install(clone: string): Promise<void> {
+  const [needed, present] = await Promise.all(
+    [clone, '.'].map((place) => readFile(join(place, 'package-lock.json'), 'utf8')),
+  );
+  if (needed === present) await linkPackages(clone);
+  else await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+}
 
 /** Packs today's packages under the higher version. */
 async function packNext(): Promise<void> {
@@ -45,6 +55,13 @@ async function packNext(): Promise<void> {
     const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', next];
     await execute('npm', words, join(unpacked, 'package'));
   }
+}
+
+/** What the changelog asks of a service without it: the types of tests name it. */
+async function installTesting(root: string): Promise<void> {
+  if ((await readFile(join(root, 'package.json'), 'utf8')).includes('"@nestjs/testing"')) return;
+  const words = ['install', '--save-dev', '--no-audit', '--no-fund', '@nestjs/testing'];
+  await execute('npm', words, root);
 }
 
 /** What the changelog asks of a service that does not list the guard, the pipe and the filter. */
@@ -138,6 +155,7 @@ it('runs, has its rows and its record of changes, and passes its tests', async (
   expect(ofThisProject).toContain(`framework@${NEXT}`);
   expect(ofThisProject?.filter((name) => !name.endsWith(`@${NEXT}`))).toEqual([]);
 
+  await installTesting(root);
   await listEnhancers(root);
   await importChanges(root);
   const after = await startService(root);

@@ -5,6 +5,7 @@ import './config/node-version.js';
 
 export { readConfig } from './config/config.js';
 export type { Config } from './config/config.js';
+export { withEnvFile } from './config/env-file.js';
 export { B64TOKEN, publicUrl } from './config/variable-types.js';
 export { StartupError } from './errors/startup.error.js';
 export { onEndSignals } from './app/run-program.js';

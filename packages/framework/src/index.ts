@@ -39,6 +39,7 @@ export { RequestSignal } from './http/responses/request-signal.js';
 export type { Line } from './http/body/body-lines.js';
 export {
   BodyTypes,
+  DtoArrayPipe,
   DtoPipe,
   ExactDigits,
   NoOtherParameters,
@@ -46,6 +47,10 @@ export {
 } from './http/body/dto.pipe.js';
 export { PATCH_TYPES } from './http/body/merge-patch.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
+export { Health } from './observability/health.js';
+export type { HealthCheckOptions } from './observability/health.js';
+export { Metrics } from './observability/metrics.js';
+export { Logger } from './observability/service-logger.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
 export { quote } from './json/quote.js';

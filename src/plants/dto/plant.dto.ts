@@ -57,6 +57,6 @@ export class PlantReplacementDto extends ReplacementOf(Plant) {}
 @BodyTypes(...PATCH_TYPES)
 @ApiSchema({
   name: 'PlantPatch',
-  description: 'The members to change. Members that are absent stay as they are.',
+  description: 'The fields to change. Fields that are absent stay as they are.',
 })
 export class PlantPatchDto extends PatchOf(Plant) {}

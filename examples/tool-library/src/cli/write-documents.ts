@@ -4,4 +4,4 @@ import '@resource-service/framework/node-version';
 const { writeDocuments } = await import('@resource-service/framework');
 const { AppModule } = await import('../app.module.js');
 
-await writeDocuments(AppModule, { openApi: 'openapi.json' });
+await writeDocuments(AppModule, { openApi: 'openapi.json', variables: '.env.example' });

@@ -20,7 +20,7 @@ import { CreateLoanChanges1795722720405 } from './migrations/1795722720405-creat
       scope: 'loans:read',
       one: 'a loan',
       plural: 'loans',
-      member: 'loan',
+      property: 'loan',
       stored: StoredLoanDto,
       schema: 'LoanChange',
       operationIds: ['listLoanChanges', 'getLatestLoanPosition'],

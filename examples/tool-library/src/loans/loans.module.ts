@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ResourceModule } from '@resource-service/framework';
+import { NoticesModule } from '../notices/notices.module.js';
 import { ToolsModule } from '../tools/tools.module.js';
 import { Loan } from './loan.entity.js';
 import { LoansController } from './loans.controller.js';
@@ -10,6 +11,7 @@ import { CreateLoans1795722720404 } from './migrations/1795722720404-create-loan
 @Module({
   imports: [
     ResourceModule.forFeature([Loan], { migrations: [CreateLoans1795722720404] }),
+    NoticesModule,
     ToolsModule,
   ],
   controllers: [LoansController],

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Idempotency, ServiceException, Transactions } from '@resource-service/framework';
 import type { Actor, Page } from '@resource-service/framework';
+import { NoticesService } from '../notices/notices.service.js';
 import { Tool } from '../tools/tool.entity.js';
 import { ToolsRepository } from '../tools/tools.repository.js';
 import { StoredLoanDto } from './dto/loan.dto.js';
@@ -16,6 +17,7 @@ export class LoansService {
     private readonly tools: ToolsRepository,
     private readonly transactions: Transactions,
     private readonly idempotency: Idempotency,
+    private readonly notices: NoticesService,
   ) {}
 
   /**
@@ -52,5 +54,6 @@ export class LoansService {
       await this.loans.remove(id, { manager, actor });
       await this.tools.patch(toolId, { borrower: null }, { manager });
     });
+    void this.notices.send(toolId);
   }
 }

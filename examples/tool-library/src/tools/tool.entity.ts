@@ -4,7 +4,7 @@ import type { Filled } from '@resource-service/framework';
 
 const ID_COLUMN = { ...INT64_COLUMN, primaryKeyConstraintName: 'tools_pkey' } as const;
 
-/** A tool: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
+/** A tool: the columns of the table, and the constraints and schemas of the properties, from which the DTOs are made. */
 @Entity('tools')
 export class Tool {
   @PrimaryGeneratedColumn('identity', ID_COLUMN)

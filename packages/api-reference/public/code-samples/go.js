@@ -26,9 +26,9 @@ ${FAIL}
 ${headers.join('')}	response, err := http.DefaultClient.Do(request)
 ${FAIL}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 ${FAIL}
-	fmt.Println(response.StatusCode, string(answer))
+	fmt.Println(response.StatusCode, string(content))
 }`;
 }
 

@@ -4,7 +4,7 @@ import { literal } from './literals.js';
 const NOTATION = {
   text: (text) => JSON.stringify(text),
   integer: String,
-  member: (name) => JSON.stringify(name),
+  property: (name) => JSON.stringify(name),
   words: ['True', 'False', 'None'],
   indent: '    ',
   spaced: false,

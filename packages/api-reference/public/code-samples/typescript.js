@@ -18,7 +18,7 @@ function resourceOf(client) {
   return client?.resource && { name: client.resource.name, int64: [] };
 }
 
-/** One resource may have a class of its own; any other needs its name and its 64-bit members. */
+/** One resource may have a class of its own; any other needs its name and its 64-bit properties. */
 function clientOf(client, { name, int64 }, store) {
   const [type, start] =
     name === client.resource?.name
@@ -41,8 +41,8 @@ function callOf({ method, path, body, headers }, resource, { store, isOwn }) {
   if (others.length > 0 || (body && body.values === undefined)) return undefined;
   const notation = {
     text: quoted,
-    integer: (value, member) => (int64.includes(member) ? `${value}n` : String(value)),
-    member: (member) => (/^[a-zA-Z_]\w*$/.test(member) ? member : quoted(member)),
+    integer: (value, property) => (int64.includes(property) ? `${value}n` : String(value)),
+    property: (property) => (/^[a-zA-Z_]\w*$/.test(property) ? property : quoted(property)),
     words: ['true', 'false', 'null'],
     indent: '  ',
     spaced: true,

@@ -37,7 +37,7 @@ function restoreTyped() {
   }
   const place = location.hash.slice(1);
   if (forms.length > 0) document.getElementById(place)?.scrollIntoView();
-  // The request that was refused can be sent at once.
+  // The request that was rejected can be sent at once.
   const form = document.querySelector(`.try[open] form[data-name="${CSS.escape(place)}"]`);
   form?.querySelector('[type="submit"]').focus({ preventScroll: true });
 }

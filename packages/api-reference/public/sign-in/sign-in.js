@@ -1,17 +1,17 @@
-/* The page of the redirect URI: it leads to the issuer, and takes what the issuer answers. */
+/* The page of the redirect URI: it leads to the issuer, and takes the response of the issuer. */
 
 import { keepToken, problemOf } from '../kept-token.js';
 import { inTab } from '../storage.js';
 import * as oauth from './oauth4webapi.js';
 
-/** What has to be known when the issuer answers, in this tab only. */
+/** What has to be known when the issuer responds, in this tab only. */
 const KEY = 'sign-in';
 
 /** The issuer leads to a page that is loaded anew. */
 const NOTHING_KEPT =
   'This browser keeps no data of this site, and without it nobody can sign in. Permit it, or enter a token in the docs page.';
 
-/** For the answer of the token endpoint, in milliseconds. */
+/** For the response of the token endpoint, in milliseconds. */
 const TIMEOUT = 10_000;
 
 const page = document.querySelector('#main');
@@ -24,9 +24,9 @@ const { host } = new URL(provider.issuer);
 /** Something that the reader has to know. Anything else that is thrown is a mistake of this program. */
 class Problem extends Error {}
 
-const isAnswer = ['code', 'error', 'state'].some((name) => address.searchParams.has(name));
+const isResponse = ['code', 'error', 'state'].some((name) => address.searchParams.has(name));
 try {
-  if (isAnswer) await finish();
+  if (isResponse) await finish();
   else await begin();
 } catch (error) {
   page.querySelector('.progress').hidden = true;
@@ -72,7 +72,7 @@ async function finish() {
   inTab.remove(KEY);
   // The code is of no use to anybody else, but need not be in the history.
   history.replaceState(null, '', `${redirectUri}${kept?.place ?? ''}`);
-  const parameters = answerOf(kept);
+  const parameters = responseOf(kept);
   const token = await tokenOf(parameters, kept);
   const problem = await problemOf(token, new URL(`..${trial}`, redirectUri));
   if (problem) {
@@ -82,9 +82,9 @@ async function finish() {
   location.replace(`../docs${kept.place}`);
 }
 
-/** The answer of the issuer, if it belongs to what this tab has begun. */
-function answerOf(kept) {
-  const ignored = 'This answer belongs to no sign-in of this tab, so it was ignored.';
+/** The response of the issuer, if it belongs to what this tab has begun. */
+function responseOf(kept) {
+  const ignored = 'This response belongs to no sign-in of this tab, so it was ignored.';
   if (kept === null) throw new Problem(ignored);
   try {
     return oauth.validateAuthResponse(provider, client, address, kept.state);
@@ -93,7 +93,7 @@ function answerOf(kept) {
     if (error.error === 'access_denied') {
       throw new Problem(`The sign-in was canceled, or ${host} denied it.`);
     }
-    throw new Problem(`${host} refused the sign-in: ${descriptionOf(error)}.`);
+    throw new Problem(`${host} rejected the sign-in: ${descriptionOf(error)}.`);
   }
 }
 
@@ -127,7 +127,7 @@ async function tokenOf(parameters, { verifier, nonce }) {
         `${host} could not be asked for the token. It is out of reach, or does not permit requests of ${address.origin} (CORS).`,
       );
     }
-    throw new Problem(`The answer of ${host} is not valid: ${error.message}.`);
+    throw new Problem(`The response of ${host} is not valid: ${error.message}.`);
   }
 }
 

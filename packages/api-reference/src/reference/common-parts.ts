@@ -1,22 +1,22 @@
-import { failuresOf } from './document.js';
-import type { Endpoint, Failure, Parameter } from './document.js';
+import { errorsOf } from './document.js';
+import type { Endpoint, ErrorExample, Parameter } from './document.js';
 import { headerRows } from './tables.js';
 import type { HeaderRow } from './tables.js';
 
 /** What every operation has. It stands once, and in none of them. */
 export interface CommonParts {
-  readonly failures: readonly Failure[];
+  readonly errors: readonly ErrorExample[];
   /** The header fields of requests. */
   readonly parameters: readonly Parameter[];
-  /** The header fields of answers. */
+  /** The header fields of responses. */
   readonly headers: readonly HeaderRow[];
 }
 
 /** What all operations have. Of a single one, nothing: it is read as a whole. */
 export function commonParts(endpoints: readonly Endpoint[]): CommonParts {
   return {
-    failures: shared(
-      endpoints.map((endpoint) => failuresOf(endpoint)),
+    errors: shared(
+      endpoints.map((endpoint) => errorsOf(endpoint)),
       ({ number }) => String(number),
     ),
     parameters: shared(

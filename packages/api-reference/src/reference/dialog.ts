@@ -26,9 +26,9 @@ export function tokenDialog(
           spellcheck="false"
           autocomplete="off"
           autocapitalize="off"
-          aria-describedby="token-refusal"
+          aria-describedby="token-problem"
         ></textarea>
-        <p id="token-refusal" class="refusal" role="alert"></p>
+        <p id="token-problem" class="problem" role="alert"></p>
         <div class="dialog-buttons">
           <button type="button" data-closes="token">Cancel</button>
           <button type="submit" class="primary">Enter</button>

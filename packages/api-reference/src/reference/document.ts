@@ -33,7 +33,7 @@ interface Content {
   readonly examples?: Examples;
 }
 
-export interface Answer {
+export interface ResponseObject {
   readonly description?: string;
   readonly content?: Named<Content>;
   readonly headers?: Named<{ readonly description?: string }>;
@@ -60,7 +60,7 @@ export interface Endpoint {
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly description?: string; readonly content: Named<Content> };
-  readonly responses: Named<Answer>;
+  readonly responses: Named<ResponseObject>;
   /** The scope that a token needs, or several, of which it needs one. Only operations that need no token have none. */
   readonly 'x-required-scope'?: string | readonly string[];
 }
@@ -166,11 +166,11 @@ export function trialOf(endpoints: readonly Endpoint[]): string {
   return lookUp.replaceAll(/\{\w+\}/g, '0');
 }
 
-/** A failure as the examples of a document have it. */
-export type Failure = ReturnType<typeof failuresOf>[number];
+/** An error as the examples of a document have it. */
+export type ErrorExample = ReturnType<typeof errorsOf>[number];
 
-/** The failures of an operation that have a number as `error`, by this number. */
-export function failuresOf({ responses }: Endpoint) {
+/** The errors of an operation that have a number as `error`, by this number. */
+export function errorsOf({ responses }: Endpoint) {
   return Object.entries(responses).flatMap(([status, { content }]) =>
     Number(status) < 400
       ? []
@@ -184,13 +184,13 @@ export function failuresOf({ responses }: Endpoint) {
   );
 }
 
-/** The answers of an operation other than failures, with their statuses. */
-export function answersOf({ responses }: Endpoint): [status: string, Answer][] {
+/** The responses of an operation other than errors, with their statuses. */
+export function successesOf({ responses }: Endpoint): [status: string, ResponseObject][] {
   return Object.entries(responses).filter(([status]) => Number(status) < 400);
 }
 
 /** The content as JSON if there is any, with the most particular media type: JSON alone does not say what it is. */
-export function mainContent({ content = {} }: Pick<Answer, 'content'> = {}) {
+export function mainContent({ content = {} }: Pick<ResponseObject, 'content'> = {}) {
   const all = Object.entries(content);
   const [type, main]: [string, Content] = all.find(
     ([name]) => name !== JSON_TYPE && isJson(name),
@@ -213,11 +213,11 @@ export function wholeSchema({ allOf = [], ...own }: Schema): Schema {
   };
 }
 
-/** The members of an object with this format, such as `int64`. */
-export function membersWithFormat(schema: Schema, format: string): string[] {
+/** The properties of an object with this format, such as `int64`. */
+export function propertiesWithFormat(schema: Schema, format: string): string[] {
   const { properties = {} } = wholeSchema(schema);
   return Object.entries(properties)
-    .filter(([, member]) => member.format === format)
+    .filter(([, property]) => property.format === format)
     .map(([name]) => name);
 }
 
@@ -250,7 +250,7 @@ function withoutReferences(document: unknown): unknown {
     if (typeof node !== 'object' || node === null) return node;
     if ('$ref' in node) return targetOf(String(node.$ref), within);
     return Object.fromEntries(
-      Object.entries(node).map(([key, member]) => [key, expand(member, within)]),
+      Object.entries(node).map(([key, property]) => [key, expand(property, within)]),
     );
   };
   const targetOf = (pointer: string, within: readonly string[]): unknown => {

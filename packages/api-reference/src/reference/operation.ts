@@ -2,11 +2,17 @@ import { Html, html } from '../html.js';
 import { markdown } from '../markdown.js';
 import { isIn } from './common-parts.js';
 import type { CommonParts } from './common-parts.js';
-import { answersOf, failuresOf, mainContent, wholeSchema } from './document.js';
-import type { Answer, Endpoint, Failure, Parameter, Schema } from './document.js';
+import { errorsOf, mainContent, successesOf, wholeSchema } from './document.js';
+import type { Endpoint, ErrorExample, Parameter, ResponseObject, Schema } from './document.js';
 import { samplesSection } from './samples.js';
 import type { SampleSurroundings } from './samples.js';
-import { failuresTable, headerRows, headersTable, parametersTable, usedMembers } from './tables.js';
+import {
+  errorsTable,
+  headerRows,
+  headersTable,
+  parametersTable,
+  usedProperties,
+} from './tables.js';
 import type { Remedies } from './tables.js';
 import { tryForm } from './try-form.js';
 
@@ -36,8 +42,8 @@ export function operationSection(endpoint: Endpoint, around: Surroundings): Html
         ${parametersSection('Parameters', endpoint, (parameter) => parameter.in !== 'header')}
         ${bodySection(endpoint, linked)}
         ${parametersSection('Headers', endpoint, (parameter) => parameter.in === 'header' && !isIn(common.parameters, parameter))}
-        ${answersOf(endpoint).map(([status, answer]) => answerSection(status, answer, around.endpoints, linked))}
-        ${failuresSection(endpoint, around)}
+        ${successesOf(endpoint).map(([status, response]) => responseSection(status, response, around.endpoints, linked))}
+        ${errorsSection(endpoint, around)}
         ${details('Response headers', headersTable(operationId, headers))}
         ${
           common.parameters.length + common.headers.length > 0 &&
@@ -73,25 +79,25 @@ function bodySection({ operationId, requestBody }: Endpoint, linked: (text: stri
     ${linked(requestBody.description ?? '')} ${schemaInPlace(schema, `${operationId}.body`)}`;
 }
 
-function answerSection(
+function responseSection(
   status: string,
-  answer: Answer,
+  response: ResponseObject,
   endpoints: readonly Endpoint[],
   linked: (text: string) => Html,
 ): Html {
-  const { type, schema } = mainContent(answer);
-  const next = Object.values(answer.links ?? {}).flatMap(({ operationId }) =>
+  const { type, schema } = mainContent(response);
+  const next = Object.values(response.links ?? {}).flatMap(({ operationId }) =>
     endpoints.filter((endpoint) => endpoint.operationId === operationId),
   );
   return html`<h4>
       Response <span class="status success">${status}</span> ${type && html`<small>${type}</small>`}
     </h4>
-    ${linked(answer.description ?? '')} ${schemaInPlace(schema)}
+    ${linked(response.description ?? '')} ${schemaInPlace(schema)}
     ${next.map((endpoint) => html`<p class="note">Next: <a href="#${endpoint.operationId}">${endpoint.summary}</a></p>`)}`;
 }
 
 /**
- * A schema with its members, where it is used.
+ * A schema with its properties, where it is used.
  *
  * @param owner the beginning of the ids of the rows, if they have any
  */
@@ -102,13 +108,13 @@ function schemaInPlace(schema: Schema, owner?: string): Html {
       ${schemaInPlace(items, owner)}`;
   }
   const { title } = whole;
-  const members = usedMembers(owner, whole);
-  if (title === undefined) return members;
+  const properties = usedProperties(owner, whole);
+  if (title === undefined) return properties;
   return html`<div class="schema">
     <p>
       <a href="#schema-${title}"><strong>${title}</strong></a>
     </p>
-    ${members}
+    ${properties}
   </div>`;
 }
 
@@ -124,17 +130,17 @@ export function withSchemaLinks({ source }: Html, schemas: Surroundings['schemas
   );
 }
 
-function failuresSection(endpoint: Endpoint, { common, remedies }: Surroundings): Html {
-  const failures = failuresOf(endpoint);
-  if (failures.length === 0) return html``;
-  const isCommon = ({ number }: Failure) =>
-    common.failures.some((failure) => failure.number === number);
-  const own = failures.filter((failure) => !isCommon(failure));
-  return html`<h4>Failures</h4>
-    ${failuresTable(endpoint.operationId, own, remedies)}
+function errorsSection(endpoint: Endpoint, { common, remedies }: Surroundings): Html {
+  const errors = errorsOf(endpoint);
+  if (errors.length === 0) return html``;
+  const isCommon = ({ number }: ErrorExample) =>
+    common.errors.some((error) => error.number === number);
+  const own = errors.filter((error) => !isCommon(error));
+  return html`<h4>Errors</h4>
+    ${errorsTable(endpoint.operationId, own, remedies)}
     ${
-      common.failures.length > 0 &&
-      html`<p class="note">And <a href="#common-failures">those of every operation</a>.</p>`
+      common.errors.length > 0 &&
+      html`<p class="note">And <a href="#common-errors">the errors of every operation</a>.</p>`
     }`;
 }
 

@@ -6,14 +6,14 @@ import { markdown } from '../markdown.js';
 import { commonParts } from './common-parts.js';
 import type { CommonParts } from './common-parts.js';
 import { tokenDialog } from './dialog.js';
-import { failuresOf, wholeSchema } from './document.js';
-import type { ApiDocument, Failure } from './document.js';
+import { errorsOf, wholeSchema } from './document.js';
+import type { ApiDocument, ErrorExample } from './document.js';
 import { operationSection, withSchemaLinks } from './operation.js';
 import { referenceSidebar } from './sidebar.js';
 import type { Section } from './sidebar.js';
-import { definedMembers, failuresTable, headersTable, parametersTable } from './tables.js';
-import type { FailureRow, Remedies } from './tables.js';
-import { answerTemplate } from './try-form.js';
+import { definedProperties, errorsTable, headersTable, parametersTable } from './tables.js';
+import type { ErrorRow, Remedies } from './tables.js';
+import { responseTemplate } from './try-form.js';
 
 type Schemas = ApiDocument['schemas'];
 
@@ -25,13 +25,13 @@ export function renderReference(
   const { version, errors = [], issuer, client, extension = '' } = options;
   const swaggerUi = `docs/swagger-ui${extension}`;
   const remedies = new Map(errors.map(({ number, remedy }) => [number, remedy]));
-  const listed = endpoints.flatMap((endpoint) => failuresOf(endpoint));
+  const listed = endpoints.flatMap((endpoint) => errorsOf(endpoint));
   const common = commonParts(endpoints);
   const { tagline, sections } = introductionOf(info.description ?? '', schemas);
   const general = [
     ...headersSection(common),
-    ...failuresSection('common-failures', 'Failures of every operation', common.failures, remedies),
-    ...failuresSection('other-failures', 'Other failures', unlisted(errors, listed), remedies),
+    ...errorsSection('common-errors', 'Errors of every operation', common.errors, remedies),
+    ...errorsSection('other-errors', 'Other errors', unlisted(errors, listed), remedies),
   ];
   const definitions = schemaSections(schemas);
   const surroundings = {
@@ -66,7 +66,7 @@ export function renderReference(
         The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
       </p>
     </main>
-    ${tokenDialog(endpoints, options)} ${answerTemplate(issuer !== undefined)}
+    ${tokenDialog(endpoints, options)} ${responseTemplate(issuer !== undefined)}
   </div>`;
 }
 
@@ -84,8 +84,8 @@ function introductionOf(description: string, schemas: Schemas) {
   return { tagline: markdown(first), sections };
 }
 
-/** The failures that are in no operation, such as those of paths that do not exist. */
-function unlisted(errors: readonly ApiError[], listed: readonly Failure[]): FailureRow[] {
+/** The errors that are in no operation, such as for paths that do not exist. */
+function unlisted(errors: readonly ApiError[], listed: readonly ErrorExample[]): ErrorRow[] {
   const numbers = new Set(listed.map(({ number }) => Number(number)));
   return errors
     .filter(({ number }) => !numbers.has(number))
@@ -101,22 +101,22 @@ function headersSection({ parameters, headers }: CommonParts): Section[] {
   return [{ id, title: 'Header fields of every operation', content }];
 }
 
-function failuresSection(
+function errorsSection(
   id: string,
   title: string,
-  failures: readonly FailureRow[],
+  errors: readonly ErrorRow[],
   remedies: Remedies,
 ): Section[] {
-  if (failures.length === 0) return [];
-  return [{ id, title, content: failuresTable(id, failures, remedies) }];
+  if (errors.length === 0) return [];
+  return [{ id, title, content: errorsTable(id, errors, remedies) }];
 }
 
 function schemaSections(schemas: Schemas): Section[] {
   return schemas.map(([title, schema]) => {
     const id = `schema-${title}`;
     const content = html`${markdown(schema.description ?? '')}
-    ${definedMembers(id, wholeSchema(schema))}
-    ${schema.additionalProperties ? html`<p class="note">Later versions may add members.</p>` : html``}`;
+    ${definedProperties(id, wholeSchema(schema))}
+    ${schema.additionalProperties ? html`<p class="note">Later versions may add fields.</p>` : html``}`;
     return { id, title, content };
   });
 }

@@ -10,13 +10,13 @@ import { highlighted } from '../../public/code-samples/highlight.js';
 import { isJson } from '../../public/code-samples/request.js';
 import { Html, html } from '../html.js';
 import {
-  answersOf,
+  errorsOf,
   exampleText,
-  failuresOf,
   firstExample,
   mainContent,
-  membersWithFormat,
   parameterExample,
+  propertiesWithFormat,
+  successesOf,
 } from './document.js';
 import type { Endpoint } from './document.js';
 
@@ -49,17 +49,17 @@ export interface SampleSurroundings {
   readonly base?: string;
 }
 
-/** An example of an operation: the request in several languages, and two answers. */
+/** An example of an operation: the request in several languages, and two responses. */
 export function samplesSection(
   endpoint: Endpoint,
   { endpoints, client, base }: SampleSurroundings,
 ): Html {
   const samples = codeSamples(sampleRequest(endpoint, endpoints), client);
-  const [status, success] = answersOf(endpoint)[0] ?? [];
+  const [status, success] = successesOf(endpoint)[0] ?? [];
   const { type, examples } = mainContent(success);
-  const answer = exampleText(type, firstExample(examples), 2);
+  const response = exampleText(type, firstExample(examples), 2);
   // The last is the most particular to the operation.
-  const failure = failuresOf(endpoint).findLast((one) => one.status === '400')?.body;
+  const error = errorsOf(endpoint).findLast((one) => one.status === '400')?.body;
   return html`<div class="reference-code">
     <div class="samples">
       <p class="code-title">
@@ -75,12 +75,12 @@ export function samplesSection(
           </div>`,
       )}
     </div>
-    ${answerSample('Response', 'success', status, answer)}
-    ${answerSample('A failure', 'failure', '400', stringify(failure, undefined, 2))}
+    ${responseSample('Response', 'success', status, response)}
+    ${responseSample('An error', 'failure', '400', stringify(error, undefined, 2))}
   </div>`;
 }
 
-function answerSample(title: string, kind: string, status = '', body?: string): Html {
+function responseSample(title: string, kind: string, status = '', body?: string): Html {
   if (body === undefined) return html``;
   return html`<p class="code-title">${title} <span class="status ${kind}">${status}</span></p>
     <div class="code" data-title="${title.toLowerCase()}">
@@ -124,7 +124,7 @@ export function sampleResource(
   const [, name = ''] = path.split('/');
   const create = endpoints.find((one) => one.method === 'post' && one.path === `/${name}`);
   return (
-    create && { name, int64: membersWithFormat(mainContent(create.requestBody).schema, 'int64') }
+    create && { name, int64: propertiesWithFormat(mainContent(create.requestBody).schema, 'int64') }
   );
 }
 

@@ -2,7 +2,7 @@ import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { inlineMarkdown, markdown } from '../markdown.js';
 import { parameterExample, valueText, wholeSchema } from './document.js';
-import type { Answer, Failure, Parameter, Schema } from './document.js';
+import type { ErrorExample, Parameter, ResponseObject, Schema } from './document.js';
 
 interface Field {
   readonly name: string;
@@ -13,17 +13,17 @@ interface Field {
   readonly definition?: string | undefined;
 }
 
-export type FailureRow = Pick<Failure, 'number' | 'meaning'>;
+export type ErrorRow = Pick<ErrorExample, 'number' | 'meaning'>;
 
-/** A header field of the answers of an operation. */
+/** A header field of the responses of an operation. */
 export interface HeaderRow {
   readonly name: string;
-  /** With which answers it comes. */
+  /** With which responses it comes. */
   readonly place: string;
   readonly description: string;
 }
 
-/** What to do about failures, by their numbers. */
+/** What to do about errors, by their numbers. */
 export type Remedies = ReadonlyMap<number, string>;
 
 /** @param owner the beginning of the ids of the rows: the id of the heading that they belong to. Without it, they have none */
@@ -37,11 +37,11 @@ function fieldsTable(owner: string | undefined, fields: readonly Field[]): Html 
         <td>${typeOf(schema)}</td>
         <td class="${required ? 'required' : 'optional'}">${required ? 'required' : 'optional'}</td>
         <td>
-          ${markdown(schema.description ?? '')}${limitsOf(schema)}${exampleOf(example)}${membersWithin(schema)}
+          ${markdown(schema.description ?? '')}${limitsOf(schema)}${exampleOf(example)}${propertiesWithin(schema)}
         </td>
       </tr>`,
   );
-  return table('fields', ['Name', 'Type', 'Required', 'Rule'], rows);
+  return table('fields', ['Name', 'Type', 'Required', 'Constraints'], rows);
 }
 
 /** @param owner the id of the heading that they belong to: the ids of the rows begin with it */
@@ -54,29 +54,29 @@ export function parametersTable(owner: string, parameters: readonly Parameter[])
   return fieldsTable(owner, fields);
 }
 
-/** The members of a schema where it is defined. */
-export function definedMembers(owner: string, schema: Schema): Html {
-  return fieldsTable(owner, membersOf(schema));
+/** The properties of a schema where it is defined. */
+export function definedProperties(owner: string, schema: Schema): Html {
+  return fieldsTable(owner, propertiesOf(schema));
 }
 
 /**
- * The members of a schema where it is used, with examples. Each leads to its definition.
+ * The properties of a schema where it is used, with examples. Each leads to its definition.
  *
  * @param owner the beginning of the ids of the rows, if they have any
  */
-export function usedMembers(owner: string | undefined, schema: Schema): Html {
+export function usedProperties(owner: string | undefined, schema: Schema): Html {
   const { title } = schema;
-  const fields = membersOf(schema).map(({ name, required, schema: member }) => ({
+  const fields = propertiesOf(schema).map(({ name, required, schema: property }) => ({
     name,
     required,
-    schema: member,
-    example: member.example,
+    schema: property,
+    example: property.example,
     definition: title && `schema-${title}.${name}`,
   }));
   return fieldsTable(owner, fields);
 }
 
-function membersOf({ properties = {}, required = [] }: Schema): Field[] {
+function propertiesOf({ properties = {}, required = [] }: Schema): Field[] {
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     required: required.includes(name),
@@ -94,13 +94,13 @@ function typeOf({ type = [], format, title, items, properties }: Schema): Html {
 }
 
 /** What is in an object within an object, folded. */
-function membersWithin({ items, ...schema }: Schema): Html {
-  if (items !== undefined) return membersWithin(wholeSchema(items));
-  const members = usedMembers(undefined, schema);
-  if (members.source === '') return members;
+function propertiesWithin({ items, ...schema }: Schema): Html {
+  if (items !== undefined) return propertiesWithin(wholeSchema(items));
+  const properties = usedProperties(undefined, schema);
+  if (properties.source === '') return properties;
   return html`<details>
-    <summary>Members${schema.title && ` of ${schema.title}`}</summary>
-    ${members}
+    <summary>Fields${schema.title && ` of ${schema.title}`}</summary>
+    ${properties}
   </details>`;
 }
 
@@ -133,12 +133,8 @@ function exampleOf(example: unknown): Html {
   return html`<div>example <code>${valueText(example)}</code></div>`;
 }
 
-export function failuresTable(
-  owner: string,
-  failures: readonly FailureRow[],
-  remedies: Remedies,
-): Html {
-  const rows = failures.map(
+export function errorsTable(owner: string, errors: readonly ErrorRow[], remedies: Remedies): Html {
+  const rows = errors.map(
     ({ number, meaning }) =>
       html`<tr id="${owner}.${String(number)}">
         <th scope="row"><code>${String(number)}</code></th>
@@ -146,14 +142,14 @@ export function failuresTable(
         <td>${inlineMarkdown(remedies.get(Number(number)) ?? '')}</td>
       </tr> `,
   );
-  return table('failures', ['Error', 'Meaning', 'What to do'], rows);
+  return table('errors', ['Error', 'Meaning', 'What to do'], rows);
 }
 
-/** The header fields of the answers of an operation, each once. */
-export function headerRows(responses: Readonly<Record<string, Answer>>): HeaderRow[] {
+/** The header fields of the responses of an operation, each once. */
+export function headerRows(responses: Readonly<Record<string, ResponseObject>>): HeaderRow[] {
   const headers = new Map<string, { statuses: string[]; description: string }>();
-  for (const [status, answer] of Object.entries(responses)) {
-    for (const [name, { description = '' }] of Object.entries(answer.headers ?? {})) {
+  for (const [status, response] of Object.entries(responses)) {
+    for (const [name, { description = '' }] of Object.entries(response.headers ?? {})) {
       const header = headers.get(name) ?? { statuses: [], description };
       header.statuses.push(status);
       headers.set(name, header);

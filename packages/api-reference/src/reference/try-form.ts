@@ -1,7 +1,7 @@
 import { html } from '../html.js';
 import type { Html } from '../html.js';
 import { sampleResource } from './samples.js';
-import { answersOf, exampleText, mainContent, parameterExample, valueText } from './document.js';
+import { exampleText, mainContent, parameterExample, successesOf, valueText } from './document.js';
 import type { Endpoint, Examples, Parameter } from './document.js';
 
 /** What sends a request of an operation; a script does so. */
@@ -50,9 +50,9 @@ function parameterInput(parameter: Parameter): Html {
     ${exampleSelect(name, examples, valueText)}`;
 }
 
-/** Chooses among the media types that the operation answers. */
+/** Chooses among the media types of the responses. */
 function acceptSelect(endpoint: Endpoint): Html {
-  const types = answersOf(endpoint).flatMap(([, { content = {} }]) => Object.keys(content));
+  const types = successesOf(endpoint).flatMap(([, { content = {} }]) => Object.keys(content));
   if (types.length < 2) return html``;
   return html`<label>
     <span><code>Accept</code></span>
@@ -106,9 +106,9 @@ function exampleSelect(name: string, examples: Examples, textOf: (value: unknown
   </label>`;
 }
 
-/** What a script fills in with an answer. */
-export function answerTemplate(canSignIn: boolean): Html {
-  return html`<template id="answer">
+/** What a script fills in with a response. */
+export function responseTemplate(canSignIn: boolean): Html {
+  return html`<template id="response">
     <section class="live-response">
       <p class="code-title" role="status">
         Response <span class="status"></span> <span class="progress" aria-live="off"></span>
@@ -121,7 +121,7 @@ export function answerTemplate(canSignIn: boolean): Html {
         ${canSignIn && html`<button type="button" class="primary" data-signs-in hidden>Sign in</button> `}
         <button type="button" data-opens="token" hidden>Enter a token</button>
       </p>
-      <div class="code answer-body" data-title="response" hidden>
+      <div class="code response-body" data-title="response" hidden>
         <pre tabindex="0"><code></code></pre>
       </div>
       <p class="more">
@@ -131,7 +131,7 @@ export function answerTemplate(canSignIn: boolean): Html {
         <button type="button" data-goes-on hidden></button>
         <a class="download" hidden>Download</a>
       </p>
-      <details class="answer-headers" hidden>
+      <details class="response-headers" hidden>
         <summary>Response headers</summary>
         <pre class="live-headers"></pre>
       </details>

@@ -83,7 +83,7 @@ it('says what the service adds to the document', async () => {
   });
   expect(text).toContain('Interface 2.0.0 · Service 3.4.5');
   expect(text).toContain('<td>Take <em>another</em> id.</td>');
-  expect(text).toMatch(/Other failures<\/h2>\s*<table.*40400.*there is no such path/s);
+  expect(text).toMatch(/Other errors<\/h2>\s*<table.*40400.*there is no such path/s);
   expect(text).toContain('<a href="https://example.com/docs">Docs</a>');
   expect(withoutTags(text)).toContain('import { Resource } from &#39;@tool-library/client&#39;');
   expect(text).toContain('Every request needs a token. Ask <code>somebody</code>.');
@@ -133,7 +133,7 @@ it('says nothing of what it does not know', async () => {
   expect(withoutTags(text)).toContain('await fetch(');
   expect(text).toContain('Ask the operator for one.');
   expect(text).toContain('>Tool Library</footer>');
-  expect(text).not.toMatch(/undefined|sign-in|>Docs<|Other failures|licence/);
+  expect(text).not.toMatch(/undefined|sign-in|>Docs<|Other errors|licence/);
 });
 
 it('reads a document in which hardly anything is named, and that contains itself', async () => {

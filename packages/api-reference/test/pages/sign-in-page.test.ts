@@ -38,7 +38,7 @@ describe('the page that signs in', () => {
 
   it('says that nobody can sign in, without an answer of the issuer', () => {
     const page = signInPage(TOOLS, { issuer: ISSUER, audience: 'tools', clientId: 'docs' });
-    expect(page()).toContain('id.example.com gave the service no valid answer');
+    expect(page()).toContain('id.example.com gave the service no valid response');
     expect(page()).not.toContain('<script');
   });
 });

@@ -11,7 +11,7 @@ import { pruned } from './position.js';
 
 export interface ChangePagesOptions {
   /** The name of the content in a change, such as `tool`. */
-  readonly member: string;
+  readonly property: string;
   /** The class of the content. */
   readonly dto: Type;
   /** The table that changes. Known when the database is connected. */
@@ -68,7 +68,7 @@ export class ChangePages {
       const { prunedTo } = await this.states.read();
       if (after < prunedTo) throw pruned(prunedTo);
     }
-    this.writer ??= new ChangeWriter(this.options.member, this.statements.columns);
+    this.writer ??= new ChangeWriter(this.options.property, this.statements.columns);
     return { changes: rows.slice(0, limit).map((row) => this.writer!.write(row)), isWhole };
   }
 

@@ -39,13 +39,13 @@ export class ChangeWriter {
     return [...content, ...OWN.map((property) => records.column(property))];
   }
 
-  /** @param member the name of the content, such as `tool` */
+  /** @param property the name of the content, such as `tool` */
   constructor(
-    private readonly member: string,
+    private readonly property: string,
     columns: readonly EntityColumn[],
   ) {
     this.content = columns.slice(0, -OWN.length);
-    this.id = 1 + columns.findIndex(({ property }) => property === 'id');
+    this.id = 1 + columns.findIndex((column) => column.property === 'id');
     this.idColumn = columns[this.id - 1]!;
   }
 
@@ -55,7 +55,7 @@ export class ChangeWriter {
       1 + this.content.length,
     ) as unknown as OwnValues;
     const id = row[this.id];
-    const content = kind === 'removed' ? '' : `,"${this.member}":${rowToJson(this.content, row)}`;
+    const content = kind === 'removed' ? '' : `,"${this.property}":${rowToJson(this.content, row)}`;
     const [principalKind, ...idParts] = owner.split(':');
     const principal = JSON.stringify({ kind: principalKind, id: idParts.join(':') });
     const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${this.idColumn.toJson(id)}${content},"principal":${principal},"requestId":${JSON.stringify(requestId)}}`;

@@ -24,9 +24,9 @@ export function feedOperations(docs: FeedDocs, change: Type) {
         summary: 'List or follow changes',
         description: `Returns the changes of ${plural} in the order of their positions, the oldest first. If there are more, the \`Link\` header field leads to the next page. For one ${noun}, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
 
-With \`Accept: text/event-stream\`, the answer does not end: it has an event for each change, also for those that come, with the position as its id (server-sent events). \`limit\` has no effect then. The service ends such an answer when it shuts down, or when the token is no longer valid. A client that comes back with \`Last-Event-ID\` misses nothing, and receives nothing twice.
+With \`Accept: text/event-stream\`, the response does not end: it has an event for each change, also for those that come, with the position as its id (server-sent events). \`limit\` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with \`Last-Event-ID\` misses nothing, and receives nothing twice.
 
-Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is refused with 410.`,
+Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410.`,
       }),
       ApiExtraModels(change),
       ApiHeader({
@@ -88,14 +88,14 @@ Changes are kept for as long as the operator has decided, 90 days by default. A 
   };
 }
 
-function examplesOf({ member, example }: FeedDocs) {
+function examplesOf({ property, example }: FeedDocs) {
   return [
     {
       position: 1,
       time: '2026-11-25T10:00:00.000Z',
       kind: 'created',
       id: example.id,
-      [member]: example,
+      [property]: example,
       principal: { kind: 'static-token', id: 'AUTH_TOKEN' },
       requestId: 'b3b0c1a4-6a0e-4a53-9d43-8f6a3b1f0c11',
     },

@@ -36,7 +36,7 @@ export class FeedStates {
 
   constructor(private readonly options: FeedStatesOptions) {}
 
-  /** @throws ServiceException as after any failure of the database */
+  /** @throws ServiceException as after any error of the database */
   async read(): Promise<FeedState> {
     const { statements, records } = this.options;
     const name = escapeIdentifier(`${records().tableName}_horizon`);

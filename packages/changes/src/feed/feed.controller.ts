@@ -21,7 +21,7 @@ import type { FeedDocs } from './feed.dto.js';
 import { feedOperations } from './feed-operations.js';
 import { lastEventId } from './position.js';
 
-export interface FeedOptions extends Omit<FeedDocs, 'noun'> {
+interface FeedParts extends Omit<FeedDocs, 'noun' | 'property'> {
   /** Exports the repository. */
   readonly module: Type;
   /** The repository of the resource, which records changes. */
@@ -30,12 +30,17 @@ export interface FeedOptions extends Omit<FeedDocs, 'noun'> {
   readonly scope: Scope;
 }
 
+export type FeedOptions = FeedParts &
+  /** @deprecated Use `property`. */
+  (Pick<FeedDocs, 'property'> | { readonly member: string });
+
 type ListQuery = PageParameters<bigint> & Readonly<Record<string, unknown>>;
 
 /** The class of a controller with the operations on the changes of a resource. */
 export function feedController(options: FeedOptions): Type {
-  const docs = { ...options, noun: options.one.replace(/^an? /, '') };
-  const { path, scope, member, repository } = options;
+  const property = 'property' in options ? options.property : options.member;
+  const docs = { ...options, property, noun: options.one.replace(/^an? /, '') };
+  const { path, scope, repository } = options;
   const ListChangesDto = listChangesDto(docs);
   const operations = feedOperations(docs, changeDto(docs));
 
@@ -57,9 +62,9 @@ export function feedController(options: FeedOptions): Type {
       @Req() request: Request,
       @RequestSignal() signal: AbortSignal,
     ): Promise<Page<PageParameters> | EventStream> {
-      // Also for pages: a header field that is not valid is refused, whatever the request is for.
+      // Also for pages: a header field that is not valid is rejected, whatever the request is for.
       const last = lastEventId(request.headers);
-      const id = query[member] as Key | undefined;
+      const id = query[property] as Key | undefined;
       if (!acceptsEvents(request)) return this.changes.list(query, id);
       const principal = requirePrincipal(request);
       return this.changes.follow({ principal, after: last ?? query.after, id, signal });

@@ -21,7 +21,7 @@ export interface FeedDocs {
   readonly noun: string;
   readonly plural: string;
   /** The name of the content in a change, and of the parameter that selects the changes of one row, such as `tool`. */
-  readonly member: string;
+  readonly property: string;
   /** The class of the content. */
   readonly stored: Type;
   /** The name of the schema of a change, such as `ToolChange`. */
@@ -56,15 +56,16 @@ class PrincipalDto {
 export class LatestPositionDto {
   @ApiProperty({
     ...INT64_SCHEMA,
-    description: 'Changes after this position are newer than this answer. 0 if there is none yet.',
+    description:
+      'Changes after this position are newer than this response. 0 if there is none yet.',
     example: 2,
   })
   readonly position!: bigint;
 }
 
 /** The class of a record of a change, for its schema: records are written as text. */
-export function changeDto({ one, noun, member, schema, stored, example }: FeedDocs): Type {
-  const members: Readonly<Record<string, ApiPropertyOptions>> = {
+export function changeDto({ one, noun, property, schema, stored, example }: FeedDocs): Type {
+  const properties: Readonly<Record<string, ApiPropertyOptions>> = {
     position: {
       ...INT64_SCHEMA,
       description: 'Greater than the positions of all changes before.',
@@ -81,7 +82,7 @@ export function changeDto({ one, noun, member, schema, stored, example }: FeedDo
       description: `${typeof example.id === 'string' ? 'The id' : 'Identification number'} of the ${noun}.`,
       example: example.id,
     },
-    [member]: {
+    [property]: {
       type: () => stored,
       required: false,
       description: `The ${noun} after the change. Absent if it was removed.`,
@@ -95,14 +96,18 @@ export function changeDto({ one, noun, member, schema, stored, example }: FeedDo
   };
   @ApiSchema({ name: schema, description: `A record of a change of ${one}.` })
   class ChangeDto {}
-  for (const [name, options] of Object.entries(members)) {
+  for (const [name, options] of Object.entries(properties)) {
     ApiProperty(options)(ChangeDto.prototype, name);
   }
   return ChangeDto;
 }
 
 /** The class of the parameters of a page of changes. The parameter with the name of the content is the id of a row. */
-export function listChangesDto({ noun, member, example }: FeedDocs): Type<PageParameters<bigint>> {
+export function listChangesDto({
+  noun,
+  property,
+  example,
+}: FeedDocs): Type<PageParameters<bigint>> {
   @NoOtherParameters()
   class ListChangesDto {
     @Limit()
@@ -114,6 +119,6 @@ export function listChangesDto({ noun, member, example }: FeedDocs): Type<PagePa
     readonly after?: bigint;
   }
   const IdParameter = typeof example.id === 'string' ? UuidParameter : Int64Parameter;
-  IdParameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, member);
+  IdParameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, property);
   return ListChangesDto;
 }

@@ -3,7 +3,7 @@ import type { Key, PageParameters, Semaphore } from '@resource-service/framework
 import type { ChangeReader } from './change-reader.js';
 import type { Followers, Following } from './followers.js';
 
-/** Most bytes of a page, unless its first item has more. */
+/** Maximum number of bytes in a page, unless its first item has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** The changes of a resource, as clients read them. */

@@ -6,8 +6,8 @@ import type { Key } from '@resource-service/framework/extension';
 import type { ChangeReader, Start } from './change-reader.js';
 import type { WrittenChange } from './change-writer.js';
 
-/** Between two looks for new changes, and after a failure, in milliseconds. */
-const INTERVALS = { look: 50, retry: 1_000 } as const;
+/** Between two reads of new changes, and after an error, in milliseconds. */
+const INTERVALS = { read: 50, retry: 1_000 } as const;
 
 /** Limits of what is read at once, and of what is kept for followers. */
 const READ = { changes: 1_000, bytes: 512 * 1024 } as const;
@@ -16,7 +16,7 @@ const KEPT = { events: 10_000, bytes: 4 * 1024 * 1024 } as const;
 /** As many bytes are handed out at once, unless a single event has more: what a follower that does not read costs. */
 const AT_ONCE = 16 * 1024;
 
-/** So many seconds without progress are no pause between two looks. */
+/** So many seconds without progress are no pause between two reads. */
 const BLOCKED = 1;
 
 /** A change as a server-sent event. */
@@ -113,7 +113,7 @@ export class Tail {
     const events = this.events.slice(first, last);
     const isWhole = last === this.events.length;
     if (!isWhole) return { events, position: events.at(-1)!.position };
-    // A follower can have come later than the last look.
+    // A follower can have come later than the last read.
     return { events, position: this.end > position ? this.end : position };
   }
 
@@ -150,7 +150,7 @@ export class Tail {
       try {
         await this.read();
         isReported = false;
-        await sleep(INTERVALS.look, undefined, { ref: false });
+        await sleep(INTERVALS.read, undefined, { ref: false });
       } catch (error) {
         // The pool reports outages.
         if (!isReported && !(error instanceof ServiceException)) {

@@ -25,7 +25,7 @@ export interface Change {
 }
 
 /**
- * A class with the columns of a record, and with those of an entity that are members: `class ToolChange extends
+ * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
  * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal.
  *
  * @throws TypeError if a property of the entity, or its column, has the name of one of the record

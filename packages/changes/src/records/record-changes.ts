@@ -12,7 +12,7 @@ const NOT_CONTENT = new Set('position time kind id principal requestId limit aft
  * Records the changes of a resource: its creates, updates and removals. The repository gets a feed of them, `changes`.
  *
  * @param record an entity that extends {@link ChangeOf} of the entity of the resource
- * @param member the name of the content in a change, such as `tool`
+ * @param property the name of the content in a change, such as `tool`
  * @throws TypeError when the repository is made, if a change has something of this name already
  * @example
  * class ToolsRepository extends ResourceRepository(Tool, {
@@ -20,19 +20,19 @@ const NOT_CONTENT = new Set('position time kind id principal requestId limit aft
  *   changes: recordChanges(ToolChange, 'tool'),
  * }) {}
  */
-export function recordChanges(record: Type<Change>, member: string): MakeRecorder<Feed> {
+export function recordChanges(record: Type<Change>, property: string): MakeRecorder<Feed> {
   return (resource) => {
     const { entity, dataSource } = resource;
-    if (NOT_CONTENT.has(member)) {
+    if (NOT_CONTENT.has(property)) {
       throw new TypeError(
-        `a change of ${entity.name} has "${member}" already: name its content otherwise`,
+        `a change of ${entity.name} has "${property}" already: name its content otherwise`,
       );
     }
     let records: EntityColumns | undefined;
     return new Recorder(
       resource,
       () => (records ??= new EntityColumns(dataSource, record, 'position')),
-      member,
+      property,
     );
   };
 }

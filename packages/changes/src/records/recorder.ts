@@ -23,17 +23,17 @@ export class Recorder implements ChangeRecorder<Feed> {
 
   /**
    * @param records the table of the records. Known when the database is connected
-   * @param member the name of the content in a change, such as `tool`
+   * @param property the name of the content in a change, such as `tool`
    */
   constructor(
     private readonly resource: RecordedResource,
     private readonly records: () => EntityColumns,
-    member: string,
+    property: string,
   ) {
     const { dto, columns, statements, bulkheads, shutdown, logger } = resource;
     const ofService = changesOfService(resource);
     const reader = new ChangeReader({
-      member,
+      property,
       dto,
       columns,
       records,
@@ -84,7 +84,7 @@ export class Recorder implements ChangeRecorder<Feed> {
     } catch (error) {
       if (error instanceof StartupError || !isOutage(error)) throw error;
       const reason = describeError(error);
-      if (!this.isPending) logger.error({ reason }, `${changes} are refused for now`);
+      if (!this.isPending) logger.error({ reason }, `${changes} are rejected for now`);
       this.isPending = true;
     }
     return !this.isPending;
@@ -101,7 +101,7 @@ export class Recorder implements ChangeRecorder<Feed> {
       const { tableName } = this.records();
       this.resource.logger.error(
         { reason },
-        `${tableName}: changes are refused until the next start`,
+        `${tableName}: changes are rejected until the next start`,
       );
     }
   }

@@ -176,7 +176,7 @@ export function otherOperationsOf(document: OpenApiDocument): readonly Documente
 }
 
 /** The properties with 64 bits of what each list or resource has. The types alone do not tell which numbers to read so. */
-export function int64MembersOf(
+export function int64PropertiesOf(
   document: OpenApiDocument,
 ): Readonly<Record<string, readonly string[]>> {
   const { paths } = document;

@@ -1,4 +1,4 @@
-import type { ServiceCall } from '../runtime/operations.js';
+import type { ServiceCall } from '../runtime/resource-types.js';
 import { bodyOf, int64In, nameOf, operationsOf } from './document.js';
 import type { DocumentedOperation, OpenApiDocument, Parameter, Schema } from './document.js';
 import { camelCase } from './names.js';
@@ -30,8 +30,7 @@ export function generatedFile(
     return [`${method.toUpperCase()} ${path}`, exact] as const;
   });
   const calls = others.map((each) => [each.operation.operationId, callOf(document, each)]);
-  return `import type { ServiceCall } from './operations.js';
-import type { ExactOperation, ExactSchema } from './resource-types.js';
+  return `import type { ExactOperation, ExactSchema, ServiceCall } from './resource-types.js';
 
 /** The numbers of the service's errors. */
 export const ERRORS = {

@@ -12,7 +12,7 @@ export function mainFile(plan: Plan): string {
   });
   const assignments = properties.map(
     (each) =>
-      `    this.${each.property} = new ${classOf(each)}('${each.name}', INT64_MEMBERS['${each.name}'], options);\n`,
+      `    this.${each.property} = new ${classOf(each)}('${each.name}', INT64_PROPERTIES['${each.name}'], options);\n`,
   );
   if (others.length > 0) {
     const ids = unionOf(others.map(({ operation }) => operation.operationId ?? ''));
@@ -24,14 +24,14 @@ export function mainFile(plan: Plan): string {
 import { ConnectionError } from './connection-error.js';
 import { ${own ? 'parseJson as parse' : 'parseJson'}, toJson } from './exact-json.js';
 import { Feed } from './feed.js';
-import { INT64_MEMBERS } from './openapi.js';
+import { INT64_PROPERTIES } from './openapi.js';
 import type { components, operations, paths } from './openapi.js';
 import { operationsOf } from './operations.js';
 import type { Operations } from './operations.js';
 import type { RequestOptions, ResourcePage, Total } from './pages.js';
 import { IncompleteExportError, Resource } from './resource.js';
 import type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
-import type { ImportSummary, Records, Refusal, ResourceImport } from './resource-import.js';
+import type { ImportSummary, Records, Rejection, ResourceImport } from './resource-import.js';
 import type { FeedOf, ResourceOf } from './resource-types.js';
 import { ServiceError } from './service-error.js';
 import { ERRORS } from './generated.js';
@@ -44,8 +44,10 @@ export type { ChangeOptions, CreateOptions, Tagged } from './resource.js';
 export type { FeedOf, ResourceOf } from './resource-types.js';
 export type { Operations } from './operations.js';
 export type { operations, paths } from './openapi.js';
-export { ConnectionError, ERRORS, Feed, IncompleteExportError, INT64_MEMBERS, ServiceError };
+export { ConnectionError, ERRORS, Feed, IncompleteExportError, INT64_PROPERTIES, ServiceError };
 export { Resource, toJson };
+/** @deprecated Use \`INT64_PROPERTIES\`. */
+export { INT64_PROPERTIES as INT64_MEMBERS };
 ${own ? '' : 'export { parseJson };\n'}
 ${schemas.map((name) => `export type ${name} = components['schemas']['${name}'];\n`).join('')}
 ${own?.types ?? ''}

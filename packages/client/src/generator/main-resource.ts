@@ -36,7 +36,7 @@ export interface Page {
 export type New${capital(many)} = Records<${schemas.new}>;
 
 /** ${capital(aOne)} that the service refused, and why. */
-export interface Refused${noun} extends Refusal {
+export interface Refused${noun} extends Rejection {
   readonly ${one}: ${schemas.new};
 }
 
@@ -53,10 +53,10 @@ export class ${noun}Import implements AsyncIterable<Refused${noun}> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Refused${noun}, void> {
-    for await (const { record, ...refusal } of this.#import) yield { ...refusal, ${one}: record };
+    for await (const { record, ...rejection } of this.#import) yield { ...rejection, ${one}: record };
   }
 
-  /** Runs the import to its end. Refusals that you have not read are only counted. */
+  /** Runs the import to its end. Rejections that you have not read are only counted. */
   summary(): Promise<ImportSummary> {
     return this.#import.summary();
   }
@@ -64,7 +64,7 @@ export class ${noun}Import implements AsyncIterable<Refused${noun}> {
 
 ${feed?.types ?? ''}`,
     methods: `
-  /** Creates ${aOne}.${isKeyed ? '' : ' An identical one that is stored already is no failure.'} */
+  /** Creates ${aOne}.${isKeyed ? '' : ' An identical one that is stored already is no error.'} */
   create(${one}: ${schemas.new}, options?: ${isKeyed ? 'CreateOptions' : 'RequestOptions'}): Promise<${schemas.created}> {
     return this.#${many}.create(${one}, options);
   }
@@ -83,7 +83,7 @@ ${feed?.types ?? ''}`,
     return this.#${many}.all(query);
   }
 
-  /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
+  /** Replaces all properties but the id. The response has no entity tag (RFC 9110, section 9.3.4). */
   replace(
     id: ${schemas.stored}['id'],
     ${one}: ${schemas.replacement},
@@ -92,7 +92,7 @@ ${feed?.types ?? ''}`,
     return this.#${many}.replace(id, ${one}, options);
   }
 
-  /** Changes the members that the patch has. \`null\` removes a member. */
+  /** Changes the properties that the patch has. \`null\` removes a property. */
   patch(
     id: ${schemas.stored}['id'],
     patch: ${schemas.patch},
@@ -101,7 +101,7 @@ ${feed?.types ?? ''}`,
     return this.#${many}.patch(id, patch, options);
   }
 
-  /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
+  /** If an attempt got no response, and another one finds nothing to remove, the first one has removed it. */
   remove(id: ${schemas.stored}['id'], options?: ChangeOptions): Promise<void> {
     return this.#${many}.remove(id, options);
   }
@@ -112,8 +112,8 @@ ${feed?.types ?? ''}`,
   }
 
   /**
-   * Iterates over all ${many} in ascending order of their ids, in one request. If the answer ends early without a
-   * failure of \`fetch\`, the error is an {@link IncompleteExportError}.
+   * Iterates over all ${many} in ascending order of their ids, in one request. If the response ends early without an
+   * error of \`fetch\`, the error is an {@link IncompleteExportError}.
    */
   export(query?: ExportQuery & RequestOptions): AsyncGenerator<${schemas.stored}, void> {
     return this.#${many}.export(query);
@@ -123,13 +123,13 @@ ${feed?.methods ?? ''}`,
 /**
  * Reads JSON with all digits: \`JSON.parse\` rounds ids above 2^53.
  *
- * @param int64 the members that become \`bigint\`, by default the members of ${many}. All other numbers become \`number\`
+ * @param int64 the properties that become \`bigint\`, by default the properties of ${many}. All other numbers become \`number\`
  * @returns what the text says, which is not checked
- * @throws SyntaxError if the text is not JSON, or such a member is not an integer
+ * @throws SyntaxError if the text is not JSON, or such a property is not an integer
  */
 export function parseJson(
   text: string,
-  int64: readonly string[] = INT64_MEMBERS['${name}'],
+  int64: readonly string[] = INT64_PROPERTIES['${name}'],
 ): unknown {
   return parse(text, int64);
 }

@@ -65,6 +65,9 @@ export function planOf(identity: ClientIdentity, document: OpenApiDocument): Pla
     const names = nameless.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     throw new Error(`the OpenAPI document has no operationId for ${names.join(', ')}`);
   }
+  if (others.length > 0 && [...resources, ...feeds].some(({ name }) => name === 'operations')) {
+    throw new Error('the client has `operations` already, so no path can have this name');
+  }
   const schemas = [
     ...resources.flatMap((each) =>
       Object.values(each.schemas).filter((name) => name !== undefined),

@@ -40,8 +40,8 @@ other content. It is repeated if it is GET, PUT or DELETE, or has an \`Idempoten
 An error response of the service is a \`ServiceError\`, and \`ERRORS\` has the numbers of the errors by name. Without a whole response, the
 error is a \`ConnectionError\` with the \`url\` and its \`cause\`.
 
-\`JSON.stringify\` throws on a \`bigint\`: \`toJson(value)\` writes all its digits, and \`parseJson(text, ['id'])\` reads those of the
-properties with these names.
+\`JSON.stringify\` throws on a \`bigint\`: \`toJson(value)\` writes all its digits, and \`parseJson(text, ['id'])\` reads the
+properties with these names exactly.
 
 The package consists of ES modules, which a CommonJS program can \`require\`. Jest loads modules itself, and its \`require\` refuses ES
 modules. Let \`ts-jest\` or Babel, whichever your tests use, transform those of the client to CommonJS. With \`ts-jest\`, as in a project

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
-import { int64MembersOf } from './document.js';
+import { int64PropertiesOf } from './document.js';
 import type { OpenApiDocument } from './document.js';
 
 export async function typesFile(document: OpenApiDocument): Promise<string> {
-  // With `additionalProperties`, TypeScript would accept a member with a typing mistake.
+  // With `additionalProperties`, TypeScript would accept a property with a typing mistake.
   const closed = JSON.parse(JSON.stringify(document), (key, value: unknown) =>
     key === 'additionalProperties' ? undefined : value,
   ) as OpenAPI3;
@@ -14,8 +14,8 @@ export async function typesFile(document: OpenApiDocument): Promise<string> {
     transform: ({ format }) => (format === 'int64' ? bigint : undefined),
   });
   return `${COMMENT_HEADER}${astToString(nodes)}
-/** The members of type \`bigint\` of each resource, and of changes. */
-export const INT64_MEMBERS = ${JSON.stringify(int64MembersOf(document))} as const;
+/** The properties of type \`bigint\` of each resource, and of changes. */
+export const INT64_PROPERTIES = ${JSON.stringify(int64PropertiesOf(document))} as const;
 `;
 }
 

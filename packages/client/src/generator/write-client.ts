@@ -21,7 +21,7 @@ export type { ErrorKind } from './generated-file.js';
 export interface ClientSource {
   readonly identity: ClientIdentity;
   readonly document: OpenApiDocument;
-  /** All failures that the service can answer with. */
+  /** All errors that the service can respond with. */
   readonly errors: readonly ErrorKind[];
   /** Of the client, such as `MIT`. */
   readonly license: string;

@@ -3,9 +3,9 @@ import { isLosslessNumber, parse, stringify } from 'lossless-json';
 /**
  * Reads JSON with all digits: `JSON.parse` rounds ids above 2^53.
  *
- * @param int64 the members that become `bigint`. All other numbers become `number`
+ * @param int64 the properties that become `bigint`. All other numbers become `number`
  * @returns what the text says, which is not checked
- * @throws SyntaxError if the text is not JSON, or such a member is not an integer
+ * @throws SyntaxError if the text is not JSON, or such a property is not an integer
  */
 export function parseJson(text: string, int64: readonly string[]): unknown {
   return parse(text, (key, value) => {

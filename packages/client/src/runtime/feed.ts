@@ -78,7 +78,7 @@ export class Feed<Types extends FeedTypes> extends Pages<Types['change'], Types[
 async function streamOf({ body, headers }: Response): Promise<ReadableStream<Uint8Array>> {
   if (body && headers.get('Content-Type')?.startsWith(EVENT_STREAM)) return body;
   await body?.cancel();
-  throw new Error('the answer is not a stream of events');
+  throw new Error('the response is not a stream of events');
 }
 
 /** The chunks until the stream ends or breaks, or is silent for too long. */

@@ -1,5 +1,4 @@
-import type { ServiceCall } from './operations.js';
-import type { ExactOperation, ExactSchema } from './resource-types.js';
+import type { ExactOperation, ExactSchema, ServiceCall } from './resource-types.js';
 
 /* The generator replaces this file by what a service has. */
 

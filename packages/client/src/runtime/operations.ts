@@ -1,24 +1,12 @@
 import { Connection } from './connection.js';
-import type { Call, ClientOptions, Content } from './connection.js';
+import type { ClientOptions, Content } from './connection.js';
 import { parseJson } from './exact-json.js';
 import { CALLS } from './generated.js';
 import type { RequestOptions } from './pages.js';
 import { randomKey } from './resource.js';
+import type { ServiceCall } from './resource-types.js';
 
 const JSON_TYPE = 'application/json';
-
-/** What a client knows of an operation, besides what it checks. */
-export interface ServiceCall {
-  readonly method: Call['method'];
-  readonly path: string;
-  /** The names of the header fields that are parameters. */
-  readonly headers: readonly string[];
-  /** Of the body of the request. */
-  readonly contentType?: string | undefined;
-  /** `raw` is neither JSON nor nothing. */
-  readonly response: 'json' | 'none' | 'raw';
-  readonly int64: readonly string[];
-}
 
 /**
  * The operations by their ids. Each takes all its parameters, and its `body`, as properties of one object. It returns what JSON
@@ -76,8 +64,6 @@ interface Given {
   readonly [parameter: string]: unknown;
 }
 
-const KEY = 'Idempotency-Key';
-
 /** @throws TypeError if an option is wrong */
 export function operationsOf<All>(options: ClientOptions): Operations<All> {
   const connection = new Connection(options);
@@ -94,7 +80,13 @@ async function send(
   { body, ...given }: Given = {},
   { signal = null }: RequestOptions = {},
 ): Promise<unknown> {
-  const parameters = names.includes(KEY) ? { [KEY]: randomKey(), ...given } : given;
+  const declared = (field: string) => names.find((name) => name.toLowerCase() === field);
+  const key = declared('idempotency-key');
+  const ifMatch = declared('if-match');
+  const parameters = key === undefined ? given : { ...given, [key]: given[key] ?? randomKey() };
+  // A missing entity tag would turn into a change without a precondition.
+  if (ifMatch !== undefined && ifMatch in given && given[ifMatch] === undefined)
+    throw new TypeError(`${ifMatch} is undefined`);
   const partOf = (isIncluded: (name: string) => boolean) =>
     Object.fromEntries(Object.entries(parameters).filter(([name]) => isIncluded(name)));
   const isInPath = (name: string) => path.includes(`{${name}}`);
@@ -104,7 +96,8 @@ async function send(
     ...(kind === 'json' && { Accept: JSON_TYPE }),
     ...partOf((name) => names.includes(name)),
   };
-  const isSafe = !['POST', 'PATCH'].includes(method) && !('If-Match' in headers);
+  const hasPrecondition = ifMatch !== undefined && ifMatch in given;
+  const isSafe = !['POST', 'PATCH'].includes(method) && !hasPrecondition;
   const call = {
     method,
     path,
@@ -115,7 +108,7 @@ async function send(
     signal,
     isStream: kind === 'raw',
     acceptsPages: kind === 'raw',
-    isRepeatable: isSafe || KEY in headers,
+    isRepeatable: isSafe || key !== undefined,
     isRemoval: method === 'DELETE' && kind === 'none',
   };
   return connection.send(call, async (response) => {

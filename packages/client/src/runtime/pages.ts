@@ -31,7 +31,7 @@ export class Pages<Item, Query extends object> {
 
   /**
    * @param name as in the paths, such as `tools`
-   * @param int64 the properties that are `bigint`: `INT64_MEMBERS` of the generated types has them
+   * @param int64 the properties that are `bigint`: `INT64_PROPERTIES` of the generated types has them
    * @throws TypeError if an option is wrong
    */
   constructor(name: string, int64: readonly string[], options: ClientOptions) {

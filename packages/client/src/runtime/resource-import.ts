@@ -14,7 +14,7 @@ export interface ImportSummary {
 }
 
 /** Why the service refused a record. */
-export interface Refusal {
+export interface Rejection {
   /** The position of the record. The first record of an import has 1. */
   readonly line: number;
   /** The error number, such as `ERRORS.idTaken`. */
@@ -22,7 +22,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-export interface RefusedRecord<New> extends Refusal {
+export interface RefusedRecord<New> extends Rejection {
   readonly record: New;
 }
 
@@ -36,13 +36,13 @@ export type SendLines = (
 ) => Promise<ImportSummary>;
 
 /**
- * Most bytes of a request, half of what nginx accepts by default, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
- * and proxies often refuse bodies above 1 MB.
+ * Maximum number of bytes in a request, half of what nginx accepts by default, unless a single record has more. Browsers cannot stream the body of a request over HTTP/1.1,
+ * and proxies often reject bodies above 1 MB.
  */
 const MAX_BYTES = 512 * 1024;
 
 /**
- * Most records of a request. The service answers while it reads, but over HTTP/1.1 browsers read only after they have sent
+ * Maximum number of records in a request. The service responds while it reads, but over HTTP/1.1 browsers read only after they have sent
  * the whole request. Until then, the lines about refused records must fit into the buffers of the connection.
  */
 const MAX_RECORDS = 1_000;
@@ -82,18 +82,18 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
     let sent = 0;
     const items = encoded(records, lineOf);
     for await (const batch of batchesOf(items, MAX_RECORDS, ({ size }) => size)) {
-      let refused: Refusal[] = [];
+      let refused: Rejection[] = [];
       const sending = send(batch.map(({ line }) => line).join(''), async (lines, response) => {
         refused = [];
         const summary = await readImport(lines, response, refused);
         // A proxy that speaks HTTP/1.0 to the service takes a broken connection for the end of the response. Otherwise, `fetch`
         // would throw such an error.
-        if (!summary) throw new TypeError('the answer to the import has no summary');
+        if (!summary) throw new TypeError('the response to the import has no summary');
         return summary;
       });
       await Promise.allSettled([sending]);
-      for (const { line, ...refusal } of refused) {
-        yield { ...refusal, line: sent + line, record: batch[line - 1]!.record };
+      for (const { line, ...rejection } of refused) {
+        yield { ...rejection, line: sent + line, record: batch[line - 1]!.record };
       }
       // Here an error ends the import, after the records that were refused before.
       const summary = await sending;
@@ -114,7 +114,7 @@ export class ResourceImport<New> implements AsyncIterable<RefusedRecord<New>> {
 export async function readImport(
   parts: AsyncIterable<readonly string[]>,
   response: Response,
-  refused: Refusal[],
+  refused: Rejection[],
 ): Promise<ImportSummary | undefined> {
   let summary: ImportSummary | undefined;
   for await (const lines of parts) {

@@ -3,9 +3,9 @@ export type Id = bigint | string;
 
 export interface ResourceTypes {
   readonly new: object;
-  /** What a create answers. */
+  /** The response to a create. */
   readonly created: object;
-  /** What all other operations answer. */
+  /** The responses to all other operations. */
   readonly stored: { readonly id: Id };
   readonly replacement: object;
   readonly patch: object;
@@ -19,10 +19,10 @@ export interface ResourceTypes {
  */
 export interface ResourceOf<Paths, Name extends string> {
   readonly new: BodyOf<Operation<Paths, `/${Name}`, 'post'>>;
-  readonly created: AnswerOf<Operation<Paths, `/${Name}`, 'post'>>;
+  readonly created: ResponseOf<Operation<Paths, `/${Name}`, 'post'>>;
   readonly stored: StoredOf<
-    AnswerOf<Operation<Paths, `/${Name}/{id}`, 'get'>>,
-    ItemOf<AnswerOf<Operation<Paths, `/${Name}`, 'get'>>>
+    ResponseOf<Operation<Paths, `/${Name}/{id}`, 'get'>>,
+    ItemOf<ResponseOf<Operation<Paths, `/${Name}`, 'get'>>>
   >;
   readonly replacement: BodyOf<Operation<Paths, `/${Name}/{id}`, 'put'>>;
   readonly patch: BodyOf<Operation<Paths, `/${Name}/{id}`, 'patch'>>;
@@ -37,7 +37,7 @@ export interface FeedTypes {
 
 /** The types of a record of changes in the `paths`, such as `FeedOf<paths, 'changes'>`. */
 export interface FeedOf<Paths, Name extends string> {
-  readonly change: ItemOf<AnswerOf<Operation<Paths, `/${Name}`, 'get'>>>;
+  readonly change: ItemOf<ResponseOf<Operation<Paths, `/${Name}`, 'get'>>>;
   readonly query: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
 }
 
@@ -51,14 +51,14 @@ type BodyOf<Found> = Found extends { requestBody: { content: infer Content } }
   ? Content[keyof Content]
   : never;
 
-type AnswerOf<Found> = Found extends { responses: infer Responses }
-  ? Responses extends { 200: JsonOf<infer Answer> } | { 201: JsonOf<infer Answer> }
-    ? Answer
+type ResponseOf<Found> = Found extends { responses: infer Responses }
+  ? Responses extends { 200: JsonOf<infer Content> } | { 201: JsonOf<infer Content> }
+    ? Content
     : never
   : never;
 
-interface JsonOf<Answer> {
-  content: { 'application/json': Answer };
+interface JsonOf<Content> {
+  content: { 'application/json': Content };
 }
 
 type ItemOf<List> = List extends readonly (infer Item extends object)[] ? Item : never;
@@ -85,6 +85,19 @@ export interface ExactSchema {
 export interface ExactParameter extends ExactSchema {
   /** Whether a list is one value with commas, instead of a parameter for each item. */
   readonly isJoined?: boolean;
+}
+
+/** What a client knows of an operation, besides what it checks. */
+export interface ServiceCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** The names of the header fields that are parameters. */
+  readonly headers: readonly string[];
+  /** Of the body of the request. */
+  readonly contentType?: string | undefined;
+  /** `raw` is neither JSON nor nothing. */
+  readonly response: 'json' | 'none' | 'raw';
+  readonly int64: readonly string[];
 }
 
 export interface ExactOperation {

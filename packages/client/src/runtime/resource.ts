@@ -35,7 +35,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
   Types['stored'],
   Types['listQuery']
 > {
-  /** Where clients choose the ids, an identical resource that is stored already is no failure. */
+  /** Where clients choose the ids, an identical resource that is stored already is no error. */
   create(
     body: Types['new'],
     { signal = null, idempotencyKey = randomKey() }: CreateOptions = {},
@@ -63,7 +63,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     return super.list(query);
   }
 
-  /** Replaces all members but the id. The answer has no entity tag (RFC 9110, section 9.3.4). */
+  /** Replaces all properties but the id. The response has no entity tag (RFC 9110, section 9.3.4). */
   async replace(
     id: Types['stored']['id'],
     body: Types['replacement'],
@@ -75,7 +75,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     );
   }
 
-  /** Changes the members that the patch has. `null` removes a member. */
+  /** Changes the properties that the patch has. `null` removes a property. */
   async patch(
     id: Types['stored']['id'],
     body: Types['patch'],
@@ -87,7 +87,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     );
   }
 
-  /** If an attempt got no answer, and another one finds nothing to remove, the first one has removed it. */
+  /** If an attempt got no response, and another one finds nothing to remove, the first one has removed it. */
   async remove(id: Types['stored']['id'], options: ChangeOptions = {}): Promise<void> {
     const call = { ...changeOf(id, options), isRepeatable: true, isRemoval: true };
     await this.connection.send({ method: 'DELETE', path: this.#one, ...call }, () => undefined);
@@ -112,7 +112,7 @@ export class Resource<Types extends ResourceTypes> extends Pages<
   }
 
   /**
-   * Iterates in ascending order of the ids, in one request. If the answer ends early without a failure of `fetch`, the
+   * Iterates in ascending order of the ids, in one request. If the response ends early without an error of `fetch`, the
    * error is an {@link IncompleteExportError}.
    */
   async *export(
@@ -153,8 +153,8 @@ export class Resource<Types extends ResourceTypes> extends Pages<
 }
 
 /**
- * The answer to an export has an end, but not the empty line with which the service ends it. To a proxy that speaks
- * HTTP/1.0 to the service, a connection that a killed process leaves looks like the end of an answer.
+ * The response to an export has an end, but not the empty line with which the service ends it. To a proxy that speaks
+ * HTTP/1.0 to the service, a connection that a killed process leaves looks like the end of a response.
  */
 export class IncompleteExportError<Key = bigint> extends Error {
   override readonly name = 'IncompleteExportError';

@@ -12,7 +12,7 @@ export class ServiceError extends Error {
   readonly status: number;
   /** What HTTP calls the status, such as `Not Found`. Empty over HTTP/2. */
   readonly statusText: string;
-  /** The error number, such as `ERRORS.noSuchPath`. `undefined` if a proxy answered instead of the service. */
+  /** The error number, such as `ERRORS.noSuchPath`. `undefined` if a proxy responded instead of the service. */
   readonly code: ErrorCode | undefined;
   /** The seconds to wait before the request is sent again. */
   readonly retryAfter: number | undefined;
@@ -24,21 +24,24 @@ export class ServiceError extends Error {
    * @param baseUrl the address that may be wrong
    */
   constructor({ status, statusText, headers }: Response, body: unknown, baseUrl?: string) {
-    const failure = isFailure(body) ? body : undefined;
-    const reason = failure?.message ?? `the response has the status ${status} ${statusText}`.trim();
+    const errorBody = isErrorBody(body) ? body : undefined;
+    const reason =
+      errorBody?.message ?? `the response has the status ${status} ${statusText}`.trim();
     // The first digits of the number are the status. An import can fail after its response has begun with 200.
-    const actual = failure === undefined ? status : Number(String(failure.error).slice(0, 3));
+    const actual = errorBody === undefined ? status : Number(String(errorBody.error).slice(0, 3));
     const requestId = headers.get('X-Request-Id') ?? undefined;
     const facts = [
-      ...(failure === undefined ? [] : [`status ${actual}`, `error ${failure.error}`]),
+      ...(errorBody === undefined ? [] : [`status ${actual}`, `error ${errorBody.error}`]),
       ...(requestId === undefined ? [] : [`request ${requestId}`]),
     ];
     const isElsewhere =
-      failure === undefined ? status < 300 || status === 404 : failure.error === ERRORS.noSuchPath;
+      errorBody === undefined
+        ? status < 300 || status === 404
+        : errorBody.error === ERRORS.noSuchPath;
     const hint = isElsewhere && baseUrl ? `: is ${baseUrl} the address of the service?` : '';
     super(`${reason}${hint}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}`);
     this.reason = reason;
-    this.code = failure?.error;
+    this.code = errorBody?.error;
     this.statusText = statusText;
     this.status = actual;
     this.retryAfter = secondsOf(headers.get('Retry-After'));
@@ -46,7 +49,7 @@ export class ServiceError extends Error {
   }
 }
 
-function isFailure(body: unknown): body is { readonly error: number; readonly message: string } {
+function isErrorBody(body: unknown): body is { readonly error: number; readonly message: string } {
   if (typeof body !== 'object' || body === null) return false;
   return 'error' in body && typeof body.error === 'number' && 'message' in body;
 }

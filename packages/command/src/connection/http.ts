@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { ReadableStream } from 'node:stream/web';
-import { ContactError, TemporaryFailure, Unreachable } from '../command-error.js';
+import { ContactError, TemporaryError, Unreachable } from '../command-error.js';
 import { oneOf } from '../service.js';
 import type { Connection } from './connection.js';
 import { inSeconds } from './limits.js';
@@ -53,11 +53,11 @@ export class HttpClient {
     }
     if (status < 400 || status > 599) {
       const target = headers.location === undefined ? '' : ` to ${headers.location}`;
-      throw new ContactError(`the answer was ${status} ${statusMessage}${target}`);
+      throw new ContactError(`the response was ${status} ${statusMessage}${target}`);
     }
     // A file may hold a new token by now.
     if (status === 401 && sent.get('Authorization') !== `Bearer ${await token()}`) {
-      throw new TemporaryFailure(`the answer was 401 ${statusMessage}`);
+      throw new TemporaryError(`the response was 401 ${statusMessage}`);
     }
   }
 
@@ -94,7 +94,7 @@ export class HttpClient {
         clearTimeout(timer);
         reject(
           isConnected
-            ? new TemporaryFailure(reasonOf(error))
+            ? new TemporaryError(reasonOf(error))
             : new Unreachable(sentenceFor(baseUrl, error), !this.isReached),
         );
       });

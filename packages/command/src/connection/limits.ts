@@ -1,6 +1,6 @@
 /** In milliseconds. */
 export const LIMITS = {
-  /** Longest time of a request without a byte sent or received, as nginx waits for an answer by default. */
+  /** Longest time of a request without a byte sent or received, as nginx waits for a response by default. */
   idle: 60_000,
   /** First and longest pause between attempts. */
   firstPause: 200,

@@ -11,7 +11,7 @@ import {
   ContactError,
   EXIT,
   reasonOf,
-  TemporaryFailure,
+  TemporaryError,
   textOf,
   Unreachable,
 } from '../command-error.js';
@@ -31,7 +31,7 @@ export class Requests {
   private lastSuccess = -Infinity;
   private lastAnnouncement = -Infinity;
 
-  /** @param announce is called with a failure, at most every 10 seconds */
+  /** @param announce is called with an error, at most every 10 seconds */
   constructor(
     private readonly connection: Connection,
     private readonly signal: AbortSignal,
@@ -98,21 +98,26 @@ export class Requests {
 
   private delayAfter(error: unknown, failures: number, start: number): number {
     this.signal.throwIfAborted();
-    const failure = temporaryOf(error);
-    if (failure === undefined) throw error;
+    const temporary = temporaryOf(error);
+    if (temporary === undefined) throw this.explained(error);
     const { firstPause, longestPause } = this.connection.limits;
-    const wait = Math.max(failure.retryAfter, backoff(failures, firstPause, longestPause));
-    this.check(failure, Math.max(start, this.lastSuccess), wait);
-    this.announceFailure(failure, wait);
-    if (!(failure instanceof Unreachable)) this.repeats += 1;
+    const wait = Math.max(temporary.retryAfter, backoff(failures, firstPause, longestPause));
+    this.check(temporary, Math.max(start, this.lastSuccess), wait);
+    this.announceError(temporary, wait);
+    if (!(temporary instanceof Unreachable)) this.repeats += 1;
     return wait;
   }
 
+  private explained(error: unknown): unknown {
+    if (!(error instanceof ServiceError) || error.status !== 401) return error;
+    return new ContactError(`${textOf(reasonOf(error))}: check ${this.connection.tokenVariable}`);
+  }
+
   /** @throws CommandError if nothing will have succeeded for too long after the wait */
-  private check(failure: TemporaryFailure, since: number, wait: number): void {
-    const { message, retryAfter } = failure;
+  private check(temporary: TemporaryError, since: number, wait: number): void {
+    const { message, retryAfter } = temporary;
     const { firstContact, patience: usual } = this.connection.limits;
-    const isFirstContact = failure instanceof Unreachable && failure.isFirstContact;
+    const isFirstContact = temporary instanceof Unreachable && temporary.isFirstContact;
     const patience = isFirstContact ? firstContact : usual;
     const passed = performance.now() - since;
     if (passed + wait <= patience) return;
@@ -130,7 +135,7 @@ export class Requests {
     throw isFirstContact ? new ContactError(text) : new CommandError(EXIT.incomplete, text);
   }
 
-  private announceFailure({ message }: TemporaryFailure, wait: number): void {
+  private announceError({ message }: TemporaryError, wait: number): void {
     const now = performance.now();
     if (now - this.lastAnnouncement < ANNOUNCEMENT_INTERVAL) return;
     this.lastAnnouncement = now;
@@ -139,15 +144,15 @@ export class Requests {
   }
 }
 
-function temporaryOf(error: unknown): TemporaryFailure | undefined {
-  if (error instanceof TemporaryFailure) return error;
+function temporaryOf(error: unknown): TemporaryError | undefined {
+  if (error instanceof TemporaryError) return error;
   if (error instanceof ServiceError) {
     const { status, retryAfter = 0 } = error;
     return status === 408 || status === 429 || status >= 500
-      ? new TemporaryFailure(textOf(reasonOf(error)), retryAfter * 1_000)
+      ? new TemporaryError(textOf(reasonOf(error)), retryAfter * 1_000)
       : undefined;
   }
   // What node:http says of a response that was cut off.
   const isCut = (error as NodeJS.ErrnoException).code === 'ECONNRESET';
-  return isCut ? new TemporaryFailure('the connection broke') : undefined;
+  return isCut ? new TemporaryError('the connection broke') : undefined;
 }

@@ -5,6 +5,8 @@ import type { Column } from '../resources.js';
 /** What programs write between fields instead of commas. */
 const SEPARATORS = { ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars' } as const;
 
+type Separator = keyof typeof SEPARATORS;
+
 const SHOWN = 40;
 
 const LIST = new Intl.ListFormat('en');
@@ -43,14 +45,8 @@ function headerFault(
   names: ColumnNames,
 ): string | undefined {
   if (!isUtf8(source)) return 'it is not UTF-8';
-  const isKnown = (field: string) => names.has(field) || columns.some(({ name }) => name === field);
-  const unknown = fields.find((field) => !isKnown(field));
-  if (unknown !== undefined) {
-    const separator = separatorOf(source, isKnown);
-    return separator === undefined
-      ? `there is no column ${JSON.stringify(unknown.slice(0, SHOWN))}`
-      : `its columns are separated by ${separator}, not by commas`;
-  }
+  const unknown = fields.find((field) => !isKnown(field, columns, names));
+  if (unknown !== undefined) return `there is no column ${JSON.stringify(unknown.slice(0, SHOWN))}`;
   const absent = [...names.keys()].find((name) => !fields.includes(name));
   if (absent !== undefined) return `the column ${JSON.stringify(absent)} of --map is missing`;
   const found = fields.flatMap((field) => nameOf(field, names) ?? []);
@@ -67,14 +63,28 @@ export function headerError(name: string, fault: string, columns: readonly Colum
   );
 }
 
-function separatorOf(source: Buffer, isKnown: (field: string) => boolean): string | undefined {
+function isKnown(field: string, columns: readonly Column[], names: ColumnNames): boolean {
+  return names.has(field) || columns.some(({ name }) => name === field);
+}
+
+/** What stands between the columns of a header line that begins a file, unless it is a comma. */
+export function separatorOf(
+  beginning: Buffer,
+  columns: readonly Column[],
+  names: ColumnNames,
+): Separator | undefined {
   const [line = ''] = new TextDecoder()
-    .decode(source)
-    .trimStart()
+    .decode(beginning)
+    .replace(/^[\r\n]+/, '')
     .split(/[\r\n]/);
-  for (const [separator, plural] of Object.entries(SEPARATORS)) {
-    const names = line.split(separator).map((name) => name.trim().replaceAll('"', ''));
-    if (names.length > 1 && names.some(isKnown)) return plural;
-  }
-  return undefined;
+  const isBy = (separator: string) => {
+    const fields = line.split(separator).map((field) => field.trim().replaceAll('"', ''));
+    return fields.length > 1 && fields.some((field) => isKnown(field, columns, names));
+  };
+  if (isBy(',')) return undefined;
+  return (Object.keys(SEPARATORS) as Separator[]).find(isBy);
+}
+
+export function pluralOf(separator: Separator): string {
+  return SEPARATORS[separator];
 }

@@ -3,12 +3,12 @@ import { pipeline, Readable } from 'node:stream';
 import { CsvError, Parser } from 'csv-parse';
 import type { CastingContext } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import { columnsOf, headerError } from './csv-header.js';
+import { columnsOf, headerError, pluralOf, separatorOf } from './csv-header.js';
 import type { ColumnNames } from './csv-header.js';
 import type { TextConversion } from './formulas.js';
 import { ByteQueue, MAX_RECORD, tooLong } from '../records.js';
 import type { Content, Input, InputRecord } from '../records.js';
-import type { Column, ColumnType } from '../resources.js';
+import type { Column } from '../resources.js';
 
 // A list, because the parser would otherwise expect the line end of the first line in all lines.
 const FORMAT = { record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true };
@@ -48,19 +48,25 @@ export class CsvInput implements Input {
     private readonly columns: readonly Column[],
     private readonly names: ColumnNames = new Map(),
     private readonly convertText?: TextConversion,
+    /** By default what the header line has. */
+    private separator?: string,
+    private readonly say: (text: string) => void = () => {},
   ) {}
 
   async *records(): AsyncGenerator<InputRecord> {
-    const bytes = Readable.from(this.kept(), { objectMode: false });
+    const chunks = this.kept();
+    const { value: beginning } = await chunks.next();
+    const delimiter = this.separator ?? this.guessed(beginning ?? Buffer.alloc(0));
+    const bytes = Readable.from(joined(beginning, chunks), { objectMode: false });
     // An error of the source destroys the parser, and so ends the loop.
-    const parser = pipeline(bytes, new RecordParser(TOLERANT), () => undefined);
+    const parser = pipeline(bytes, new RecordParser({ ...TOLERANT, delimiter }), () => undefined);
     let columns: readonly (Column | undefined)[] | undefined;
     let position = 0;
     for await (const { fields, end } of parser as AsyncIterable<Parsed>) {
       const { line, source } = this.next(end - position);
       position = end;
       if (columns !== undefined)
-        yield { line, source, ...contentOf(columns, fields, source, this.convertText) };
+        yield { line, source, ...contentOf(columns, fields, source, delimiter, this.convertText) };
       else {
         columns = columnsOf(this.name, fields, source, this.columns, this.names);
         this.header = source;
@@ -74,8 +80,15 @@ export class CsvInput implements Input {
     if (source.length > 0) yield { line, source, fault: 'a quote is not closed' };
   }
 
+  private guessed(beginning: Buffer): string {
+    const separator = separatorOf(beginning, this.columns, this.names);
+    if (separator === undefined) return ',';
+    this.say(`${this.name}: the columns are separated by ${pluralOf(separator)}`);
+    return separator;
+  }
+
   /** Keeps what the parser has received until it returns the records. */
-  private async *kept(): AsyncGenerator<Buffer> {
+  private async *kept(): AsyncGenerator<Buffer, undefined> {
     for await (const chunk of this.source) {
       this.unread.push(chunk);
       yield chunk;
@@ -94,6 +107,14 @@ export class CsvInput implements Input {
   }
 }
 
+async function* joined(
+  beginning: Buffer | undefined,
+  rest: AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
+  if (beginning !== undefined) yield beginning;
+  yield* rest;
+}
+
 /** Line ends as the parser counts them: LF, CRLF and CR. */
 function countLines(bytes: Buffer): number {
   let count = 0;
@@ -107,6 +128,7 @@ function contentOf(
   columns: readonly (Column | undefined)[],
   fields: readonly string[],
   source: Buffer,
+  delimiter: string,
   convertText: TextConversion | undefined,
 ): Content {
   if (!isUtf8(source)) return { fault: 'it is not UTF-8' };
@@ -114,24 +136,27 @@ function contentOf(
     return { fault: `number of fields: ${fields.length} instead of ${columns.length}` };
   }
   try {
-    const values = strictFields(fields, source);
-    const members = columns.flatMap((column, at) => {
+    const values = strictFields(fields, source, delimiter);
+    const properties = columns.flatMap((column, at) => {
       const field = values[at];
       if (column === undefined || field === undefined) return [];
-      const { name, type } = column;
-      return [
-        `"${name}":${jsonOf(type, type === 'text' ? (convertText?.(field) ?? field) : field)}`,
-      ];
+      const text = column.type === 'text' ? (convertText?.(field) ?? field) : field;
+      return [`"${column.name}":${jsonOf(column, text)}`];
     });
-    return { json: Buffer.from(`{${members.join()}}`) };
+    return { json: Buffer.from(`{${properties.join()}}`) };
   } catch (error) {
+    if (error instanceof RangeError) return { fault: error.message };
     if (error instanceof CsvError) return { fault: 'a quote is at the wrong place' };
     throw error;
   }
 }
 
 /** @throws CsvError if the quotes are wrong */
-function strictFields(fields: readonly string[], source: Buffer): readonly (string | undefined)[] {
+function strictFields(
+  fields: readonly string[],
+  source: Buffer,
+  delimiter: string,
+): readonly (string | undefined)[] {
   const isSuspect = fields.some((field) => field.includes('"'));
   if (!isSuspect && !fields.includes('')) return fields;
   // Without "" in the record, every empty field is one without quotes.
@@ -139,26 +164,33 @@ function strictFields(fields: readonly string[], source: Buffer): readonly (stri
   // `cast` is slow, because the parser makes a context for each field.
   const cast = (field: string, { quoting }: CastingContext) =>
     field === '' && !quoting ? undefined : field;
-  const [strict = []] = parse(source, { ...FORMAT, cast }) as (string | undefined)[][];
+  const [strict = []] = parse(source, { ...FORMAT, delimiter, cast }) as (string | undefined)[][];
   return strict;
 }
 
 const INTEGER = /^-?(0|[1-9]\d*)$/;
+
+const PADDED = /^-?0\d+$/;
 
 const BOOLEAN = /^(true|false)$/i;
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 /**
- * What does not fit its column stays text, which the service refuses. Spreadsheets write 1E+15 for a rounded integer, and
+ * What does not fit its column stays text, which the service rejects. Spreadsheets write 1E+15 for a rounded integer, and
  * TRUE for true.
+ *
+ * @throws RangeError if a number has zeros before it, which its JSON would lose
  */
-function jsonOf(type: ColumnType, field: string): string {
+function jsonOf({ name, type }: Column, field: string): string {
   if (type === 'integer' && INTEGER.test(field)) return field;
   if (type === 'number' && NUMBER.test(field)) return field;
   if (type === 'boolean' && BOOLEAN.test(field)) return field.toLowerCase();
   // With all digits, but without line ends, which would end the line of the request.
   if (type === 'json' && isJson(field)) return field.replaceAll(/[\r\n]/g, ' ');
+  if (type !== 'text' && PADDED.test(field)) {
+    throw new RangeError(`${name} must be a number without zeros before it, but is ${field}`);
+  }
   return JSON.stringify(field);
 }
 

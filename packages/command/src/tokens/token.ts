@@ -26,13 +26,17 @@ Examples:
   TOKEN=$(${name} token create --name "nightly import" --expires 90d)${limited}`;
 }
 
-interface CreateOptions {
+interface JsonOption {
+  readonly json?: boolean;
+}
+
+interface CreateOptions extends JsonOption {
   readonly name: string;
   readonly scope?: readonly string[];
   readonly expires: Lifetime;
 }
 
-interface RotateOptions {
+interface RotateOptions extends JsonOption {
   readonly grace: number;
   readonly endGrace?: boolean;
   readonly expires?: Lifetime;
@@ -52,6 +56,10 @@ export function addTokenCommands(
   const { identity } = service;
   const idForm = `the 12 characters after ${identity.tokenPrefix}_`;
   const say = (text: string) => void stderr.write(`${text}\n`);
+  const write = (result: object | string) => {
+    const text = typeof result === 'string' ? result : JSON.stringify(result, undefined, 2);
+    stdout.write(`${text}\n`);
+  };
   const useDatabase = async <T>(use: (dataSource: DataSource) => Promise<T>): Promise<T> => {
     const { findDatabase, withDatabase } = await tokens();
     const url = await failing(EXIT.usage, () => findDatabase(identity, env, signal));
@@ -81,8 +89,9 @@ export function addTokenCommands(
         .argParser(lifetime)
         .default(90 * 86_400, '90d'),
     )
+    .option('--json', 'with its details, as JSON')
     .addHelpText('after', createHelp(service))
-    .action(async ({ name, scope = service.scopes, expires }: CreateOptions) => {
+    .action(async ({ name, scope = service.scopes, expires, json }: CreateOptions) => {
       const { createToken, MAX_TOKENS, TokenFormat } = await tokens();
       const format = new TokenFormat(identity);
       await requireAcceptance();
@@ -92,8 +101,8 @@ export function addTokenCommands(
       if (issued === undefined) {
         throw refused(`there are ${MAX_TOKENS} tokens that have not expired: revoke some first`);
       }
-      stdout.write(`${issued.token}\n`);
       const { details } = issued;
+      write(json ? { token: issued.token, ...details } : issued.token);
       const permitted = details.scopes.join(' ') || 'no scope';
       say(`issued the token ${details.id} with ${permitted}, ${untilOf(details)}`);
       say('it is shown only now');
@@ -110,21 +119,24 @@ export function addTokenCommands(
     .command('list')
     .description('List all tokens, without their secrets.')
     .option('--json', 'as JSON')
-    .action(async ({ json = false }: { readonly json?: boolean }) => {
+    .action(async ({ json }: JsonOption) => {
       const { listTokens } = await tokens();
       const found = await useDatabase(listTokens);
-      stdout.write(json ? `${JSON.stringify(found, undefined, 2)}\n` : tokenTable(found));
+      if (json) write(found);
+      else stdout.write(tokenTable(found));
     });
 
   token
     .command('revoke')
-    .description('Revoke a token. Every replica refuses it within 10 seconds.')
+    .description('Revoke a token. Every replica rejects it within 10 seconds.')
     .argument('<id>', `id of the token: ${idForm}`)
-    .action(async (id: string) => {
+    .option('--json', 'its details, as JSON')
+    .action(async (id: string, { json }: JsonOption) => {
       await requireId(id);
       const { revokeToken } = await tokens();
       const details = await useDatabase((dataSource) => revokeToken(dataSource, id));
       if (details === undefined) throw unknown(id);
+      if (json) write(details);
       say(`revoked the token ${id} (${details.name}) at ${written(details.revokedAt)}`);
     });
 
@@ -139,12 +151,13 @@ export function addTokenCommands(
     )
     .option(
       '--end-grace',
-      'refuse the secret before at once, if an earlier rotation still accepts it',
+      'reject the secret before at once, if an earlier rotation still accepts it',
     )
     .option('--expires <duration>', 'new lifetime, or never (default: as long as before)', lifetime)
+    .option('--json', 'with its details, as JSON')
     .addHelpText('after', SECRET_HELP)
     .action(async (id: string, options: RotateOptions) => {
-      const { grace: seconds, endGrace: endsGrace = false, expires } = options;
+      const { grace: seconds, endGrace: endsGrace = false, expires, json } = options;
       await requireId(id);
       const { rotateToken, TokenFormat } = await tokens();
       const format = new TokenFormat(identity);
@@ -155,7 +168,7 @@ export function addTokenCommands(
       if (rotated === undefined) throw unknown(id);
       const { details } = rotated;
       if (!('token' in rotated)) throw refused(whyNotRotated(details));
-      stdout.write(`${rotated.token}\n`);
+      write(json ? { token: rotated.token, ...details } : rotated.token);
       say(`rotated the token ${id} (${details.name}), ${untilOf(details)}`);
       say(`the old secret is accepted until ${written(details.previousExpiresAt)}`);
       say('the new one is shown only now');

@@ -22,6 +22,8 @@ import { addressIn } from '../observability/client-address.js';
 import { NestLog } from '../observability/logger.js';
 import { GIVEN_OBSERVABILITY } from '../observability/observability.module.js';
 import type { Observability } from '../observability/observability.module.js';
+import { ServedRequests } from '../observability/served-requests.js';
+import { serviceModuleOf } from './framework.module.js';
 import { checkDeclarations } from './start-checks.js';
 import { IdempotencyModule } from '../resources/idempotency/idempotency.module.js';
 
@@ -53,18 +55,23 @@ export async function createApp(
   databaseLimits: DatabaseLimits = DATABASE_LIMITS,
   create = createWithNest,
 ): Promise<NestExpressApplication> {
+  const requests = new ServedRequests();
   const providers = [
     { provide: GIVEN_CONFIG, useValue: config },
     { provide: GIVEN_OBSERVABILITY, useValue: observability },
     { provide: GIVEN_DATABASE_LIMITS, useValue: databaseLimits },
+    { provide: ServedRequests, useValue: requests },
   ];
   const created = await create(
     { module: ProcessModule, global: true, imports: [app], providers, exports: providers },
-    new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability),
+    new ServiceAdapter({ ...limits, keepAlive: config.http.keepAlive }, observability, requests),
     { bodyParser: false, logger: new NestLog(observability.logger), abortOnError: false },
   );
+  setUp(created, config, observability, limits);
+  await serviceModuleOf(app).configure?.(created);
   await checkDeclarations(created, app);
-  return setUp(created, config, observability, limits);
+  removeDisabled(created, config);
+  return created;
 }
 
 /** Installs middleware, CORS and docs. The application must use a {@link ServiceAdapter}. */
@@ -74,7 +81,6 @@ export function setUp(
   { logger, metrics }: Observability,
   limits: HttpLimits,
 ): NestExpressApplication {
-  removeDisabled(app, config);
   const { basePath, bodyLimit, corsOrigins, docsEnabled, trustProxy } = config.http;
   if (trustProxy !== undefined) trustProxies(app.getHttpAdapter().getInstance(), trustProxy);
 

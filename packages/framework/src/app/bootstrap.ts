@@ -29,8 +29,8 @@ export async function bootstrap(app: Type): Promise<never> {
 }
 
 async function run(app: Type, signal: AbortSignal): Promise<void> {
-  const { identity, variables } = serviceModuleOf(app);
-  const config = readConfig(identity, process.env, variables);
+  const { identity, variables, hasVerifiers } = serviceModuleOf(app);
+  const config = readConfig(identity, process.env, variables, hasVerifiers);
   const observability = await createObservability(
     config,
     process.stdout.isTTY ? undefined : bufferedStdout(),

@@ -1,9 +1,8 @@
-import { ParseArrayPipe } from '@nestjs/common';
 import type { PipeTransform, Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { MetadataScanner } from '@nestjs/core';
-import { NoParametersDto, validatedPropertiesOf } from '../http/body/dto.pipe.js';
+import { DtoArrayPipe, NoParametersDto, validatedPropertiesOf } from '../http/body/dto.pipe.js';
 import { pluralOf } from '../resources/documents/api-resource.js';
 
 interface Route {
@@ -51,7 +50,7 @@ function* pluralMistakes(controller: Type): Generator<string> {
   const paths = [Reflect.getMetadata(PATH_METADATA, controller) as string | readonly string[]];
   const last = plural.replaceAll(' ', '-');
   if (paths.flat().some((path) => path.split('/').includes(last))) return;
-  yield `${controller.name} has the plural ${JSON.stringify(plural)} in @ApiResource(), so its path must end with ${last}`;
+  yield `${controller.name} has the plural ${JSON.stringify(plural)} in @ApiResource(), so its path must contain ${last}`;
 }
 
 function* bodyMistakes({ name, parameters, types }: Route): Generator<string> {
@@ -61,8 +60,8 @@ function* bodyMistakes({ name, parameters, types }: Route): Generator<string> {
     const type = types[index];
     if (data === undefined && isDto(type)) continue;
     if (data === undefined && type === Array) {
-      if (pipes.some(hasItems)) continue;
-      yield `${name} has an array as its body, which needs @Body(new ParseArrayPipe({ items: … }))`;
+      if (pipes.some((pipe) => pipe instanceof DtoArrayPipe)) continue;
+      yield `${name} has an array as its body, which needs @Body(new DtoArrayPipe(…))`;
     } else yield `${name} ${wholeAs('body')}`;
   }
 }
@@ -89,8 +88,4 @@ function ofKind(parameters: Route['parameters'], kind: RouteParamtypes): readonl
 
 function isDto(type: unknown): boolean {
   return typeof type === 'function' && validatedPropertiesOf(type).size > 0;
-}
-
-function hasItems(pipe: PipeTransform | Type<PipeTransform>): boolean {
-  return pipe instanceof ParseArrayPipe && pipe['options'].items !== undefined;
 }

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { ScopeCheck } from '../auth/scopes/scope-check.js';
 import { requireNone } from '../errors/startup.error.js';
 import { Resources } from '../resources/resources.js';
+import { configurationMistakes } from './configured-app.js';
 import { enhancerMistakes } from './required-enhancers.js';
 import { routeMistakes } from './route-checks.js';
 
@@ -24,6 +25,7 @@ export async function checkDeclarations(app: INestApplication, module: Type): Pr
   const controllers = new DiscoveryService(app.get(ModulesContainer)).getControllers();
   requireNone([
     ...enhancerMistakes(app, module),
+    ...configurationMistakes(app),
     ...app.get(ScopeCheck).mistakes,
     ...controllers.flatMap(({ metatype }) => routeMistakes(metatype as Type)),
     ...ofTypeOrm,

@@ -37,7 +37,7 @@ export class AuthGuard implements CanActivate {
   ) {
     this.recordRejection = metrics.counter(
       metrics.named('refused_credentials_total'),
-      'Requests that were refused because of their credentials, by reason.',
+      'Requests that were rejected because of their credentials, by reason.',
       'reason',
       CREDENTIALS_ERROR_REASONS,
     );
@@ -45,9 +45,10 @@ export class AuthGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true | Promise<true> {
     const handler = context.getHandler();
-    if (this.reflector.get(IS_PUBLIC, handler)) return true;
-    const request = context.switchToHttp().getRequest<Request>();
     const scopes = this.reflector.get(REQUIRED_SCOPES, handler);
+    // In this order: a search that finds nothing takes longest.
+    if (scopes === undefined && this.reflector.get(IS_PUBLIC, handler)) return true;
+    const request = context.switchToHttp().getRequest<Request>();
     try {
       const principal = this.authenticator.authenticate(request);
       return principal instanceof Promise
@@ -62,9 +63,8 @@ export class AuthGuard implements CanActivate {
 
   private admit(request: Request, principal: Principal, scopes: readonly Scope[]): true {
     request.principal = principal;
-    // V8 keeps a literal that is assigned to a property until a major collection.
-    const requireValidToken = () => this.requireValidToken(request, scopes);
-    request.requireValidToken = requireValidToken;
+    request.guard = this;
+    request.scopes = scopes;
     const usage = this.limits.countRequest(principal);
     if (usage !== undefined)
       request.res?.setHeaders(new Map(Object.entries(rateLimitFields(usage))));
@@ -73,9 +73,9 @@ export class AuthGuard implements CanActivate {
   }
 
   /** Verifies the token of a long request once more, without counting it again. */
-  private async requireValidToken(request: Request, scopes: readonly Scope[]): Promise<void> {
+  async requireValidToken(request: Request): Promise<void> {
     try {
-      requireScope(await this.authenticator.authenticate(request), scopes);
+      requireScope(await this.authenticator.authenticate(request), request.scopes!);
     } catch (error) {
       const reason = credentialsErrorReasonOf(error);
       if (reason !== undefined) request.credentialsErrorReason = reason;

@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import type { DynamicModule, ModuleMetadata, Type } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import type { DocumentBuilder } from '@nestjs/swagger';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
@@ -27,7 +28,7 @@ import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
 /** Until release 1.1.0, each valid JWT was permitted everything. */
 const NO_DEFAULT_SCOPES =
-  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is refused with 403. ' +
+  'AUTH_JWT_DEFAULT_SCOPES is not set: a JWT without a claim "scope" or "scp" is rejected with 403. ' +
   'Set it to the scopes of such tokens, separated by spaces, or to "none"';
 
 export interface AuthOptions {
@@ -35,7 +36,22 @@ export interface AuthOptions {
   readonly verifiers: readonly Type<TokenVerifier>[];
   /** Modules whose exports the verifiers inject. */
   readonly imports?: ModuleMetadata['imports'];
+  /**
+   * How the OpenAPI document describes credentials other than a bearer token, by name.
+   *
+   * ```ts
+   * { sessionCookie: { type: 'apiKey', in: 'cookie', name: 'session' } }
+   * ```
+   */
+  readonly securitySchemes?: SecuritySchemes;
 }
+
+export type SecuritySchemes = Readonly<
+  Record<string, Parameters<DocumentBuilder['addSecurity']>[1]>
+>;
+
+/** Injection token of {@link AuthOptions.securitySchemes}. */
+export const SECURITY_SCHEMES = Symbol('SECURITY_SCHEMES');
 
 /** Global, for the AuthGuard that the application provides, whichever module imports the framework. */
 @Global()
@@ -62,13 +78,16 @@ export interface AuthOptions {
   exports: [Authenticator, RateLimits],
 })
 export class AuthModule {
-  static forRoot({ verifiers, imports = [] }: AuthOptions = { verifiers: [] }): DynamicModule {
+  static forRoot(
+    { verifiers, imports = [], securitySchemes = {} }: AuthOptions = { verifiers: [] },
+  ): DynamicModule {
     const own = {
       provide: OWN_VERIFIERS,
       inject: [...verifiers],
       useFactory: (...made: readonly TokenVerifier[]) => made.map((each) => new OwnVerifier(each)),
     };
-    return { module: AuthModule, imports, providers: [...verifiers, own] };
+    const schemes = { provide: SECURITY_SCHEMES, useValue: securitySchemes };
+    return { module: AuthModule, imports, providers: [...verifiers, own, schemes] };
   }
 }
 

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { ERRORS } from '../errors/common-errors.js';
 import type { Principal } from './principal.js';
 import { CredentialsError } from './credentials.error.js';
+import { fieldCount } from './field-count.js';
 import { BEARER_VERIFIERS, OWN_VERIFIERS } from './token-verifier.js';
 import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
@@ -52,8 +53,9 @@ export class Authenticator {
  * @throws CredentialsError for more than one header, and without a token
  */
 function readBearerToken(request: Request): string | undefined {
-  const [credentials = '', ...others] = request.headersDistinct['authorization'] ?? [];
-  if (others.length > 0) {
+  // Of several, Node.js keeps the first.
+  const { authorization: credentials = '' } = request.headers;
+  if (fieldCount(request, 'authorization') > 1) {
     throw new CredentialsError(
       'several-headers',
       ERRORS.tokenNotValid,

@@ -1,4 +1,4 @@
-import { UnauthorizedException } from '@nestjs/common';
+import { HttpException } from '@nestjs/common';
 import { ERRORS } from '../errors/common-errors.js';
 import { statusOf } from '../errors/error-kind.js';
 import type { ErrorKind } from '../errors/error-kind.js';
@@ -52,7 +52,7 @@ export class InsufficientScopeError extends CredentialsError {
 /** Why a request is rejected, if that is because of its credentials. A verifier of the service throws any exception with status 401. */
 export function credentialsErrorReasonOf(error: unknown): CredentialsErrorReason | undefined {
   if (error instanceof CredentialsError) return error.reason;
-  if (error instanceof UnauthorizedException) return 'verifier';
+  if (error instanceof HttpException) return error.getStatus() === 401 ? 'verifier' : undefined;
   if (!(error instanceof ServiceException)) return undefined;
   if (error.kind === ERRORS.tokenExpired) return 'expired';
   return statusOf(error.kind.number) === 401 ? 'verifier' : undefined;

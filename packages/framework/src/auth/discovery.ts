@@ -63,7 +63,7 @@ async function read(response: IncomingMessage, url: URL): Promise<Response> {
   // Leaving the loop destroys the connection.
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('the answer is too large');
+    if (size > MAX_BYTES) throw new Error('the response is too large');
     chunks.push(chunk);
   }
   const { statusCode } = response;

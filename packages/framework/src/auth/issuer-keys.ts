@@ -22,7 +22,7 @@ export const ISSUER_TIMES = {
   /** Between two fetches because of unknown keys, which anybody can send to flood the issuer. */
   betweenRefetches: 5_000,
   /** Between a failed fetch and the next. */
-  afterFailure: 1_000,
+  afterError: 1_000,
 } as const;
 
 export type IssuerTimes = Readonly<Record<keyof typeof ISSUER_TIMES, number>>;
@@ -107,7 +107,7 @@ export class IssuerKeys implements OnModuleDestroy {
 
   /** Concurrent callers share a fetch. */
   private async fetch(): Promise<void> {
-    const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterFailure;
+    const pauseEnd = (this.failedAt ?? -Infinity) + this.times.afterError;
     if (performance.now() < pauseEnd) throw new ServiceException(ERRORS.tokenIssuerUnavailable);
     try {
       await this.set.reload();

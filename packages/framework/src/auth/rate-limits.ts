@@ -32,7 +32,7 @@ export class RateLimits {
     this.quota = rateLimits.perPrincipal;
     this.recordExceeded = metrics.counter(
       metrics.named('rate_limited_total'),
-      'Requests that were refused because of a rate limit.',
+      'Requests that were rejected because of a rate limit.',
       'limit',
       [RATE_LIMIT],
     );

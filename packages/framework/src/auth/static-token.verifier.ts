@@ -11,7 +11,7 @@ const CURRENT: Principal = { kind: 'static-token', id: 'AUTH_TOKEN', scopes: 'al
 const PREVIOUS: Principal = { kind: 'static-token', id: 'AUTH_TOKEN_PREVIOUS', scopes: 'all' };
 
 const GRACE_ENDED =
-  'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another';
+  'AUTH_TOKEN_PREVIOUS has another token, so the one before is rejected: a rotation began before the end of another';
 
 /**
  * Verifies the tokens of `AUTH_TOKEN` and `AUTH_TOKEN_PREVIOUS`, which have every scope. Both are accepted, so that clients can

@@ -29,6 +29,8 @@ import { UNAUTHENTICATED } from '../http/body/unread-body.js';
 import { MAX_PIPELINED } from '../http/server/connection.js';
 import { LAST_CALL } from '../http/server/drain.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
+import { CHECK_INTERVAL } from '../observability/health-check.js';
+import { MAX_PROBE_WAIT } from '../observability/health.js';
 import { MAX_CONNECTIONS } from '../management/management-server.js';
 import { MAX_BUFFERED } from '../observability/logger.js';
 import { FLUSH_TIMEOUT } from '../observability/open-telemetry-tracer.js';
@@ -75,6 +77,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | --- | --- | --- |
 | connections | ${number(HTTP_LIMITS.connections)} | closed at once |
 | connections to the management port | ${MAX_CONNECTIONS} | the connection that was idle longest is closed |
+| health check of a service | a run in ${time(CHECK_INTERVAL)}; a probe waits ${time(MAX_PROBE_WAIT)} | the state of the last run |
 | time to receive the header fields, on both ports | ${time(HTTP_LIMITS.headers)} | ${error(ERRORS.requestTimeout)} |
 | time to receive a body; between two chunks | ${time(HTTP_LIMITS.body)}; ${time(HTTP_LIMITS.bodyIdle)} | ${error(ERRORS.requestTimeout)} |
 | length of a body, or of a line of an import | ${unlessSet('BODY_LIMIT')} | ${error(ERRORS.bodyTooLarge)} |
@@ -90,7 +93,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | requests of a principal | \`RATE_LIMIT\` per minute, off by default; ${number(MAX_PRINCIPALS)} principals are counted | ${error(ERRORS.rateLimited)}; principals that were away longest are forgotten |
 | token of an import, an export or a stream | verified every ${time(CHECK)} | what has not ended ${time(REST)} after the token has ended is broken off |
 | imports at once | ${MAX_IMPORTS}, without a limit on their duration | ${error(ERRORS.tooManyImports)} |
-| lines of an import that are being stored | ${WINDOW.items}; ${WINDOW.besideCreates} while single creates arrive | the import waits |
+| lines of imports that are being stored | ${WINDOW.items} of all imports; ${WINDOW.besideCreates} of each while single creates arrive | the import waits |
 | exports at once | ${MAX_EXPORTS}, without a limit on their duration | ${error(ERRORS.tooManyExports)} |
 | page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | the page has fewer items, and a \`Link\` |
 | ids of a list; filters, percent-encoded; with a sort by a column | ${MAX_IDS}; ${number(MAX_FILTERS)} bytes; ${number(MAX_FILTERS_BESIDE_VALUE)} bytes | ${error(ERRORS.parameterNotValid)} |
@@ -132,7 +135,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | --- | --- | --- |
 | response of the token issuer | ${time(ISSUER_TIMES.timeout)} | tried again after ${time(ISSUER_TIMES.retry)} |
 | keys of the token issuer | fetched every ${time(ISSUER_TIMES.refresh)}; used for ${time(ISSUER_TIMES.maxAge)} while the issuer is away | ${error(ERRORS.tokenIssuerUnavailable)} |
-| fetches because of unknown keys | one in ${time(ISSUER_TIMES.betweenRefetches)}; one in ${time(ISSUER_TIMES.afterFailure)} while the issuer is away | ${error(ERRORS.tokenNotValid)} or ${error(ERRORS.tokenIssuerUnavailable)} |
+| fetches because of unknown keys | one in ${time(ISSUER_TIMES.betweenRefetches)}; one in ${time(ISSUER_TIMES.afterError)} while the issuer is away | ${error(ERRORS.tokenNotValid)} or ${error(ERRORS.tokenIssuerUnavailable)} |
 | remembered JWTs, until they expire or the keys are fetched | ${number(REMEMBERED.tokens)}, ${bytes(REMEMBERED.bytes)} | verified again |
 | issued tokens; those that were revoked or have expired | ${number(MAX_TOKENS)}; ${number(MAX_ENDED)} | none is issued; the oldest are removed |
 | table of issued tokens | looked at every ${time(REGISTER_TIMES.refresh)}, for unknown tokens at most every ${time(REGISTER_TIMES.pause)}; used for ${time(REGISTER_TIMES.maxAge)} while the database is away | ${error(ERRORS.databaseUnavailable)} |

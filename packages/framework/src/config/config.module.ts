@@ -1,7 +1,11 @@
 import { Global, Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
 import { StartupError } from '../errors/startup.error.js';
+import { readConfig, withDatabase } from './config.js';
 import type { ServiceConfig } from './config.js';
+import type { Identity } from './identity.js';
 import { Variables } from './inject-variables.decorator.js';
+import type { ServiceVariables } from './service-variables.js';
 
 export const CONFIG = Symbol('CONFIG');
 
@@ -12,22 +16,39 @@ export const GIVEN_CONFIG = Symbol('GIVEN_CONFIG');
 @Module({
   providers: [
     {
-      provide: CONFIG,
-      inject: [{ token: GIVEN_CONFIG, optional: true }],
-      useFactory: given,
-    },
-    {
       provide: Variables,
       inject: [CONFIG],
       useFactory: ({ variables }: ServiceConfig) => variables,
     },
   ],
-  exports: [CONFIG, Variables],
+  exports: [Variables],
 })
-export class ConfigModule {}
+export class ConfigModule {
+  static forRoot(
+    identity: Identity,
+    variables: ServiceVariables,
+    hasVerifiers: boolean,
+  ): DynamicModule {
+    const config = {
+      provide: CONFIG,
+      inject: [{ token: GIVEN_CONFIG, optional: true }],
+      useFactory: (given?: ServiceConfig) =>
+        given ?? ofEnvironment(identity, variables, hasVerifiers),
+    };
+    return { module: ConfigModule, providers: [config], exports: [config] };
+  }
+}
 
-/** Another start would lack the server, the limits and the shutdown of a service. */
-function given(config?: ServiceConfig): ServiceConfig {
-  if (config !== undefined) return config;
-  throw new StartupError('start the application with bootstrap(), or give a test CONFIG');
+/** For `Test.createTestingModule(…)`: nothing else has connected, and nothing else will. */
+function ofEnvironment(...of: Parameters<typeof ConfigModule.forRoot>): ServiceConfig {
+  const [identity, variables, hasVerifiers] = of;
+  const config = readConfig(identity, process.env, variables, hasVerifiers);
+  const { url } = config.database;
+  if (url === undefined) {
+    throw new StartupError(
+      'a test that compiles the application needs DATABASE_URL and AUTH_TOKEN; createTestingService(…) makes a database by itself',
+    );
+  }
+  const { database, ...others } = withDatabase(config, url);
+  return { ...others, database: { ...database, connectsAtOnce: true } };
 }

@@ -17,7 +17,10 @@ export type Config = ReturnType<typeof readConfig> & {
   readonly auth: { readonly isTokenGenerated?: boolean };
 };
 
-export type ServiceConfig = Config & { readonly database: { readonly url: string } };
+export type ServiceConfig = Config & {
+  /** `connectsAtOnce`: as soon as there are providers, because nobody starts the service. */
+  readonly database: { readonly url: string; readonly connectsAtOnce?: boolean };
+};
 
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
@@ -37,19 +40,21 @@ export function isPublicToken({ identity, auth }: Config): boolean {
 
 /**
  * @param variables the service's own
+ * @param hasVerifiers whether the service itself knows credentials
  * @throws StartupError with one line for each mistake. No line contains a value, which may be a secret
  */
 export function readConfig(
   identity: Identity,
   environment: NodeJS.ProcessEnv,
   variables: ServiceVariables = {},
+  hasVerifiers = false,
 ) {
   const { values, files, mistakes } = readVariables(VARIABLES, environment);
   const own = readVariables(variables, environment);
   mistakes.push(
     ...tableMistakes(variables),
     ...own.mistakes,
-    ...contradictions(identity, environment, values),
+    ...contradictions(identity, environment, values, hasVerifiers),
     ...libpqMistakes(values.DATABASE_URL, environment),
     ...telemetryMistakes(environment),
   );
@@ -175,13 +180,15 @@ function contradictions(
   identity: Identity,
   environment: NodeJS.ProcessEnv,
   values: Partial<Values<typeof VARIABLES>>,
+  hasVerifiers: boolean,
 ): string[] {
   const isSet = (name: VariableName) =>
     Boolean(environment[name]?.trim() || environment[`${name}_FILE`]?.trim());
   const isProduction = environment['NODE_ENV']?.trim() === 'production';
   // Nobody may have issued a token yet, so the default is not enough.
   const hasIssuedTokens = isSet('AUTH_ISSUED_TOKENS') && values.AUTH_ISSUED_TOKENS === true;
-  const hasCredentials = isSet('AUTH_TOKEN') || isSet('AUTH_JWT_ISSUER') || hasIssuedTokens;
+  const hasCredentials =
+    hasVerifiers || isSet('AUTH_TOKEN') || isSet('AUTH_JWT_ISSUER') || hasIssuedTokens;
   const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT, PUBLIC_BASE_URL: publicUrl } = values;
   // 0 selects any free port.
   const isSamePort = Boolean(PORT) && PORT === MANAGEMENT_PORT;

@@ -1,21 +1,16 @@
-import type { Span } from '@opentelemetry/api';
 import { requireSize, Sum } from '../bounds/sum.js';
 import { ERRORS } from '../errors/common-errors.js';
 import type { ErrorKind } from '../errors/error-kind.js';
 import { ServiceException } from '../errors/service.exception.js';
 import type { Tracer } from '../observability/tracer.js';
-import {
-  GroupLockedError,
-  isConflict,
-  isOfStatement,
-  isOutage,
-  RowLockedError,
-} from './database-error.js';
+import { isConflict, isOfStatement, isOutage, RowLockedError } from './database-error.js';
 import { beginBisection, canBePartial, FIRST_ROWS } from './bisection.js';
 import type { Bisection } from './bisection.js';
 import { DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { transactionDepth } from './lock-waits/inside-transaction.js';
+import { rejectAll, Rejected } from './waiting-item.js';
+import type { Group, Waiting } from './waiting-item.js';
 
 /** While PostgreSQL flushes a group to disk, the next group is sent. */
 const MAX_RUNNING = 2;
@@ -53,19 +48,6 @@ export interface BatcherOptions<Item, Result> {
   /** `reply` also limits the total time of an item, whose waits have timeouts of their own. */
   readonly limits?: DatabaseLimits;
 }
-
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly characters: number;
-  readonly begun: number;
-  timer: NodeJS.Timeout;
-  /** The span of the request, if tracing is on. */
-  readonly spans: readonly Span[];
-  resolve(result: Result): void;
-  reject(error: unknown): void;
-}
-
-type Group<Item, Result> = readonly Waiting<Item, Result>[];
 
 /**
  * Performs items in groups. Items that arrive while other groups run share a round trip and a commit, which cost far
@@ -107,36 +89,60 @@ export class Batcher<Item, Result> {
    * @throws TypeError if its length is not a size
    */
   add(item: Item, begun = performance.now()): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const characters = requireSize(this.options.lengthOf(item));
-      if (!this.hasRoom(characters)) {
-        reject(new ServiceException(ERRORS.overloaded));
-        return;
+    return new Promise((resolve, reject) =>
+      this.enqueue(item, begun, (result) =>
+        result instanceof Rejected ? reject(result.reason) : resolve(result),
+      ),
+    );
+  }
+
+  /** Like {@link add} for each item, with one promise for all. Resolves when all are settled. */
+  addAll(items: readonly Item[]): Promise<readonly (Result | Rejected)[]> {
+    const begun = performance.now();
+    const results: (Result | Rejected)[] = [];
+    let open = items.length;
+    return new Promise((resolve) => {
+      if (open === 0) resolve(results);
+      for (const [at, item] of items.entries()) {
+        this.enqueue(item, begun, (result) => {
+          // It can be too slow first, and end later.
+          if (at in results) return;
+          results[at] = result;
+          open -= 1;
+          if (open === 0) resolve(results);
+        });
       }
-      const entry: Waiting<Item, Result> = {
-        item,
-        characters,
-        begun,
-        timer: setTimeout(
-          () => this.rejectWaiting(entry),
-          Math.min(this.limits.queue, begun + this.limits.reply - performance.now()),
-        ).unref(),
-        spans: this.options.tracer.served(),
-        resolve,
-        reject,
-      };
-      // Its transaction may hold a connection for which others of its group wait.
-      if (transactionDepth() > 0) {
-        void this.sendAlone(entry);
-        return;
-      }
-      this.waiting.push(entry);
-      this.waitingCharacters.add(characters);
-      // Reads all requests that have arrived before it sends a group.
-      this.nextSend ??= setImmediate(() => {
-        this.nextSend = undefined;
-        this.sendNext();
-      });
+    });
+  }
+
+  private enqueue(item: Item, begun: number, settle: Waiting<Item, Result>['settle']): void {
+    const characters = requireSize(this.options.lengthOf(item));
+    if (!this.hasRoom(characters)) {
+      settle(new Rejected(new ServiceException(ERRORS.overloaded)));
+      return;
+    }
+    const entry: Waiting<Item, Result> = {
+      item,
+      characters,
+      begun,
+      timer: setTimeout(
+        () => this.rejectWaiting(entry),
+        Math.min(this.limits.queue, begun + this.limits.reply - performance.now()),
+      ).unref(),
+      spans: this.options.tracer.served(),
+      settle,
+    };
+    // Its transaction may hold a connection for which others of its group wait.
+    if (transactionDepth() > 0) {
+      void this.sendAlone(entry);
+      return;
+    }
+    this.waiting.push(entry);
+    this.waitingCharacters.add(characters);
+    // Reads all requests that have arrived before it sends a group.
+    this.nextSend ??= setImmediate(() => {
+      this.nextSend = undefined;
+      this.sendNext();
     });
   }
 
@@ -207,13 +213,13 @@ export class Batcher<Item, Result> {
   private rejectWaiting(entry: Waiting<Item, Result>): void {
     const index = this.waiting.indexOf(entry);
     if (index === -1) {
-      const reject = () => entry.reject(new ServiceException(ERRORS.databaseTooSlow));
+      const reject = () => entry.settle(new Rejected(new ServiceException(ERRORS.databaseTooSlow)));
       entry.timer = setTimeout(reject, entry.begun + this.limits.reply - performance.now()).unref();
       return;
     }
     this.waiting.splice(index, 1);
     this.waitingCharacters.subtract(entry.characters);
-    entry.reject(new ServiceException(ERRORS.overloaded));
+    entry.settle(new Rejected(new ServiceException(ERRORS.overloaded)));
     // Further items would only time out as well.
     this.hasTimedOut = true;
   }
@@ -232,7 +238,7 @@ export class Batcher<Item, Result> {
       const items = group.map(({ item }) => item);
       const spans = group.flatMap((entry) => entry.spans);
       const results = await tracer.serving(spans, () => perform(items, isRetry));
-      for (const [index, entry] of group.entries()) entry.resolve(results[index]!);
+      for (const [index, entry] of group.entries()) entry.settle(results[index]!);
       bisection.errorsInARow = 0;
       return undefined;
     } catch (error) {
@@ -280,12 +286,6 @@ export class Batcher<Item, Result> {
   private keyOf(entry: Waiting<Item, Result>): unknown {
     return this.options.keyOf === undefined ? entry : this.options.keyOf(entry.item);
   }
-}
-
-/** @param isSplittable whether an item could succeed without the others */
-function rejectAll(group: Group<unknown, never>, error: unknown, isSplittable: boolean): void {
-  const ofEach = isSplittable && error instanceof RowLockedError ? new GroupLockedError() : error;
-  for (const entry of group) entry.reject(ofEach);
 }
 
 function isOfKind(error: unknown, kind: ErrorKind): boolean {

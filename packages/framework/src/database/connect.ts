@@ -85,11 +85,11 @@ export function startupErrorOf(
 
 function timeout(error: unknown, server: string, seconds: number): string {
   if (error instanceof NoPrimaryError) {
-    return `no host is a primary that answered within ${seconds} s: ${error.message}`;
+    return `no host is a primary that responded within ${seconds} s: ${error.message}`;
   }
   return error instanceof StandbyError
     ? `${server} is a standby and was not promoted within ${seconds} s: set the address of the primary`
-    : `${server} did not answer within ${seconds} s: ${describeError(error)}`;
+    : `${server} did not respond within ${seconds} s: ${describeError(error)}`;
 }
 
 /**

@@ -107,7 +107,9 @@ export function dataSourceOf(options: DataSourceOptions): DataSource {
   const dataSource = new DataSource(options);
   const { driver } = dataSource;
   const create = driver.createQueryRunner.bind(driver);
-  driver.createQueryRunner = (mode) => passErrorsOn(create(mode) as PostgresQueryRunner);
+  const createQueryRunner: typeof create = (mode) =>
+    passErrorsOn(create(mode) as PostgresQueryRunner);
+  Object.assign(driver, { createQueryRunner });
   return dataSource;
 }
 
@@ -126,18 +128,19 @@ interface PostgresQueryRunner extends QueryRunner {
 
 function passErrorsOn(runner: PostgresQueryRunner): QueryRunner {
   const query = runner.query.bind(runner) as (...parts: unknown[]) => Promise<never>;
-  runner.query = async (...parts: unknown[]) => {
-    try {
-      return await query(...parts);
-    } catch (error) {
-      throw error instanceof QueryFailedError ? error.driverError : error;
-    }
-  };
-  // A broken connection stays with its user until the release, so that the next statement fails like any other on a
-  // broken connection. TypeORM would say that the runner is released already, as if the service had a bug.
   const release = runner.releasePostgresConnection.bind(runner);
-  runner.releasePostgresConnection = async (error) => {
-    if (error === undefined) await release();
-  };
-  return runner;
+  return Object.assign(runner, {
+    query: async (...parts: unknown[]) => {
+      try {
+        return await query(...parts);
+      } catch (error) {
+        throw error instanceof QueryFailedError ? error.driverError : error;
+      }
+    },
+    // A broken connection stays with its user until the release, so that the next statement fails like any other on a
+    // broken connection. TypeORM would say that the runner is released already, as if the service had a bug.
+    releasePostgresConnection: async (error?: Error) => {
+      if (error === undefined) await release();
+    },
+  });
 }

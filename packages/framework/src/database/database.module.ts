@@ -11,12 +11,14 @@ import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
+import { connect } from './connect.js';
 import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
 import { GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { Bulkheads } from './bulkheads.js';
+import { applyMigrations, awaitMigrations } from './migrations/migrate.js';
 import { OwnStatements } from './lock-waits/own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
 import { Statements } from './statements.js';
@@ -35,7 +37,11 @@ const services = [{ provide: Statements, useClass: OwnStatements }, Bulkheads, T
     TypeOrmModule.forRootAsync({
       inject: [CONFIG, SCHEMA, LOGGER, TRACER, { token: GIVEN_DATABASE_LIMITS, optional: true }],
       useFactory: optionsOf,
-      dataSourceFactory: async (options) => dataSourceOf(options!),
+      dataSourceFactory: async (options) => {
+        const dataSource = dataSourceOf(options!);
+        await (options as Options).connect?.(dataSource);
+        return dataSource;
+      },
     }),
   ],
   providers: services,
@@ -69,13 +75,33 @@ export class DatabaseModule {
   }
 }
 
+type Options = DataSourceOptions & {
+  readonly manualInitialization: true;
+  readonly retryAttempts: 0;
+  readonly connect?: (dataSource: DataSource) => Promise<void>;
+};
+
+/** What the start does before it initializes the application (service.ts). */
+async function connectAtOnce(
+  dataSource: DataSource,
+  { database: { migrateOnStart, serviceRole: role } }: ServiceConfig,
+  log: Logger,
+  schema: DatabaseSchema,
+): Promise<void> {
+  const waiting = { log, signal: new AbortController().signal };
+  await connect(dataSource, waiting);
+  if (migrateOnStart) await applyMigrations(dataSource, waiting, role && { role, schema });
+  else await awaitMigrations(dataSource, waiting);
+  poolOf(dataSource)?.startServing();
+}
+
 function optionsOf(
   config: ServiceConfig,
   schema: DatabaseSchema,
   logger: Logger,
   tracer: Tracer,
   limits?: DatabaseLimits,
-): DataSourceOptions & { readonly manualInitialization: true } {
+): Options {
   const { identity, database } = config;
   const url = secretOf('DATABASE_URL', database.url, config, logger);
   const { schema: name, poolMax } = database;
@@ -84,5 +110,9 @@ function optionsOf(
     ...dataSourceOptions(settings, schema),
     // The start connects with a timeout, while the health port already responds (connect.ts).
     manualInitialization: true,
+    retryAttempts: 0,
+    ...(database.connectsAtOnce === true && {
+      connect: (dataSource: DataSource) => connectAtOnce(dataSource, config, logger, schema),
+    }),
   };
 }

@@ -23,6 +23,10 @@ export class Semaphore {
     private readonly longestWait: number = DATABASE_LIMITS.slot,
   ) {}
 
+  get used(): number {
+    return this.taken;
+  }
+
   get isFree(): boolean {
     return this.taken < this.count;
   }

@@ -5,9 +5,10 @@ import type { Logger } from 'pino';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { toErrorResponse } from '../http/errors/to-error-response.js';
+import { Health } from '../observability/health.js';
+import type { HealthState } from '../observability/health.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
-import { Readiness } from '../observability/readiness.js';
 import { methodNotAllowed } from '../http/server/allowed-methods.js';
 import { HttpServer } from '../http/server/http-server.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
@@ -20,6 +21,8 @@ export const MAX_CONNECTIONS = 100;
 /** Between two requests on a connection, and for a connection without traffic, in milliseconds. */
 const LIMITS = { ...HTTP_LIMITS, keepAlive: 5_000, socketIdle: 10_000 } as const;
 
+const LIVE: HealthState = { status: 'ok' };
+
 /** Serves health and metrics on an internal port. */
 @Injectable()
 export class ManagementServer {
@@ -30,7 +33,7 @@ export class ManagementServer {
   });
 
   constructor(
-    private readonly readiness: Readiness,
+    private readonly health: Health,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -83,8 +86,7 @@ export class ManagementServer {
       response.end(text);
       return;
     }
-    const reason = path === '/health/ready' ? this.readiness.reason : undefined;
-    if (reason === undefined) sendJson(response, 200, { status: 'ok' });
-    else sendJson(response, 503, { status: 'unavailable', reason });
+    const state = path === '/health/ready' ? await this.health.state() : LIVE;
+    sendJson(response, state.status === 'ok' ? 200 : 503, state);
   }
 }

@@ -8,7 +8,10 @@ const NODE = /^(?:\[([^\]]+)\]|([^:]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
 const OBFUSCATED = /^_[\w.-]{1,64}$/;
 
 /** The address of the client, also behind trusted proxies. `undefined` after the connection has closed. */
-export function clientAddress({ ip }: Request): string | undefined {
+export function clientAddress(request: Request): string | undefined {
+  // For `ip`, Express makes lists of all proxies.
+  const isForwarded = request.headers['x-forwarded-for'] !== undefined;
+  const ip = isForwarded ? request.ip : request.socket.remoteAddress;
   return ip === undefined ? undefined : addressIn(ip);
 }
 

@@ -37,7 +37,7 @@ export function bufferedStdout(): DestinationStream {
   });
   // On a full disk, later lines may succeed; but at the exit, a failing write would be repeated for ever.
   stdout.on('error', () => {
-    stdout.flushSync = () => {};
+    Object.assign(stdout, { flushSync() {} });
   });
   return stdout;
 }
@@ -77,7 +77,7 @@ const STARTUP_CONTEXTS = new Set([
   'TypeOrmModule',
 ]);
 
-/** Writes Nest's log to the service's log. The last value is the context of the caller. */
+/** Writes Nest's log to the service's log. The last value is the context of the caller. Plain objects become fields. */
 export class NestLog implements LoggerService {
   readonly fatal = this.at('fatal');
   readonly error = this.at('error');
@@ -101,11 +101,19 @@ export class NestLog implements LoggerService {
     const stack = values.find((value) => typeof value === 'string' && /\n {4}at /.test(value));
     const err = [message, ...values].find((value) => value instanceof Error);
     const shown = [message, ...values.filter((value) => value !== stack && value !== err)];
-    const text = shown.map((value) => {
-      if (value instanceof Error) return value.message;
-      return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
-    });
+    const text = shown
+      .filter((value) => !isPlain(value))
+      .map((value) => {
+        if (value instanceof Error) return value.message;
+        return typeof value === 'string' ? value : inspect(value, { breakLength: Infinity });
+      });
     // Pino omits undefined fields.
-    this.logger[level]({ context, err, stack }, text.join(' '));
+    const fields = Object.assign({ context, err, stack }, ...shown.filter(isPlain)) as object;
+    this.logger[level](fields, text.join(' ') || undefined);
   }
+}
+
+function isPlain(value: unknown): value is object {
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject && [Object.prototype, null].includes(Object.getPrototypeOf(value) as null);
 }

@@ -1,14 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
 import { performance } from 'node:perf_hooks';
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { snakeCase } from '../config/identity.js';
 import type { Identity } from '../config/identity.js';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Names follow the OpenTelemetry semantic conventions where these define a name. */
+/**
+ * The metrics of the management port. Inject it to add metrics of a service's own, in a constructor: a name that is not valid, or
+ * that another metric has, ends the start.
+ *
+ * @example
+ * private readonly countBooking;
+ *
+ * constructor(metrics: Metrics) {
+ *   this.countBooking = metrics.counter('bookings_total', 'Bookings.', 'status', ['made', 'cancelled']);
+ * }
+ *
+ * this.countBooking('made');
+ */
 export class Metrics {
-  /** For metrics other than a counter or gauge with one label. */
+  /** For metrics that the methods cannot make: `new Summary({ …, registers: [metrics.registry] })` of prom-client. */
   readonly registry = new Registry();
 
   private readonly gauges = new Map<string, (readonly [labels: Labels, read: () => number])[]>();
@@ -16,6 +28,7 @@ export class Metrics {
   /** Counts error responses by their number, or starts the series of a number. */
   readonly recordError: (error: number, by?: number) => void;
 
+  // Names follow the OpenTelemetry semantic conventions where these define a name.
   constructor(private readonly identity: Identity) {
     this.recordError = this.counter<number>(
       this.named('refusals_total'),
@@ -53,6 +66,12 @@ export class Metrics {
   }
 
   /**
+   * Adds a counter.
+   *
+   * @returns increments it by one, or `by`
+   */
+  counter(name: string, help: string): (by?: number) => void;
+  /**
    * Adds a counter with a series for each value of its label, which starts at zero, because a rate does not count the first
    * increment of a new series.
    *
@@ -63,13 +82,61 @@ export class Metrics {
     help: string,
     label: string,
     values: readonly Value[],
-  ): (value: Value, by?: number) => void {
-    const counter = new Counter({ name, help, labelNames: [label], registers: [this.registry] });
+  ): (value: Value, by?: number) => void;
+  counter<Value extends string | number>(
+    name: string,
+    help: string,
+    label?: string,
+    values: readonly Value[] = [],
+  ) {
+    const labelNames = label === undefined ? [] : [label];
+    const options = { name, help, labelNames, registers: [this.registry] };
+    const counter = registered(name, () => new Counter(options));
+    if (label === undefined) return (by?: number) => counter.inc(by);
     for (const value of values) counter.inc({ [label]: value }, 0);
-    return (value, by) => counter.inc({ [label]: value }, by);
+    return (value: Value, by?: number) => counter.inc({ [label]: value }, by);
   }
 
-  /** Adds a series to a gauge. All series of a gauge have the same labels. */
+  /**
+   * Adds a histogram, whose buckets have these upper bounds.
+   *
+   * @returns adds a value, such as a number of seconds
+   */
+  histogram(name: string, help: string, buckets: readonly number[]): (amount: number) => void;
+  /**
+   * Adds a histogram with a series for each value of its label.
+   *
+   * @returns adds a value to a series
+   */
+  histogram<Value extends string | number>(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    label: string,
+    values: readonly Value[],
+  ): (value: Value, amount: number) => void;
+  histogram<Value extends string | number>(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    label?: string,
+    values: readonly Value[] = [],
+  ) {
+    const labelNames = label === undefined ? [] : [label];
+    const options = { name, help, labelNames, buckets: [...buckets], registers: [this.registry] };
+    const histogram = registered(name, () => new Histogram(options));
+    if (label === undefined) return (amount: number) => histogram.observe(amount);
+    for (const value of values) histogram.zero({ [label]: value });
+    return (value: Value, amount: number) => histogram.observe({ [label]: value }, amount);
+  }
+
+  /**
+   * Adds a gauge, or a series to one. All series of a gauge have the same labels.
+   *
+   * @param read called for each scrape
+   * @example
+   * metrics.gauge('bookings_open', 'Bookings that are open.', () => this.open.size);
+   */
   gauge(name: string, help: string, read: () => number, labels: Labels = {}): void {
     const series = this.gauges.get(name) ?? [];
     if (series.some(([others]) => isDeepStrictEqual(others, labels))) {
@@ -78,18 +145,24 @@ export class Metrics {
     series.push([labels, read]);
     if (series.length > 1) return;
     this.gauges.set(name, series);
-    new Gauge({
-      name,
-      help,
-      labelNames: Object.keys(labels),
-      registers: [this.registry],
-      collect() {
-        for (const [one, value] of series) this.set(one, value());
-      },
-    });
+    const options = { name, help, labelNames: Object.keys(labels), registers: [this.registry] };
+    const collect = function (this: Gauge): void {
+      for (const [one, value] of series) this.set(one, value());
+    };
+    registered(name, () => new Gauge({ ...options, collect }));
   }
 
   text(): Promise<string> {
     return this.registry.metrics();
+  }
+}
+
+/** Makes a metric. The errors of prom-client do not name it. */
+function registered<Metric>(name: string, make: () => Metric): Metric {
+  try {
+    return make();
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new TypeError(`the metric ${JSON.stringify(name)}: ${message}`, { cause });
   }
 }

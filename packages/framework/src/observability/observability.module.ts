@@ -1,18 +1,21 @@
-import { Global, Module } from '@nestjs/common';
-import type { Logger } from 'pino';
+import { Global, Module, Scope } from '@nestjs/common';
+import type pino from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { allErrors } from '../errors/error-kind.js';
 import { createTracer } from './create-tracer.js';
+import { Health } from './health.js';
 import { createLogger, LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
 import { Readiness } from './readiness.js';
+import { ServedRequests } from './served-requests.js';
+import { Logger, serviceLogger } from './service-logger.js';
 import { Shutdown } from './shutdown.js';
 import { NO_TRACER, TRACER } from './tracer.js';
 import type { Tracer } from './tracer.js';
 
 export interface Observability {
-  readonly logger: Logger;
+  readonly logger: pino.Logger;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
@@ -41,7 +44,15 @@ const providers = [
     inject,
     useFactory: (_: Config, given?: Observability) => given?.tracer ?? NO_TRACER,
   },
+  {
+    provide: Logger,
+    // Made only if something injects it.
+    scope: Scope.TRANSIENT,
+    inject: [LOGGER, { token: ServedRequests, optional: true }],
+    useFactory: serviceLogger,
+  },
   Readiness,
+  Health,
   Shutdown,
 ];
 

@@ -83,8 +83,9 @@ function stackOf(error: ErrorFields | undefined, prefix = ''): string[] {
   return [...indented(prefix + stack), ...stackOf(cause, 'caused by ')];
 }
 
-function indented(text: string | undefined): string[] {
-  return text === undefined ? [] : text.split('\n').map((part) => `    ${part}`);
+function indented(text: unknown): string[] {
+  // A service may have a field of this name.
+  return typeof text !== 'string' ? [] : text.split('\n').map((part) => `    ${part}`);
 }
 
 function escaped(text: string): string {

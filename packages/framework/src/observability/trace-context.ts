@@ -9,7 +9,7 @@ declare global {
   namespace Express {
     interface Request {
       /** The span of the request, if tracing is on. */
-      span?: SpanIds;
+      span?: SpanIds | undefined;
     }
   }
 }

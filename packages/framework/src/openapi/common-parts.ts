@@ -22,7 +22,7 @@ const RESPONSE_REQUEST_ID = {
 } as const;
 
 const OTHER_ERROR = {
-  description: 'Any other failure. Later versions may add error numbers and statuses.',
+  description: 'Any other error. Later versions may add error numbers and statuses.',
   content: { 'application/json': { schema: { $ref: getSchemaPath(ErrorDto) } } },
 };
 

@@ -19,15 +19,21 @@ export function descriptionOf(document: OpenAPIObject, summary: string): string 
 
 ## Authentication
 
-Every request needs a bearer token in its \`Authorization\` header${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation${hasSeveral ? ', or one of several' : ''}: ${scopes}. Otherwise the request is refused with 403.`}
+Every request needs a bearer token in its \`Authorization\` header${othersOf(document)}${isPublic ? ', unless its operation says otherwise' : ''}.${scopes === '' ? '' : ` The token must have the scope of the operation${hasSeveral ? ', or one of several' : ''}: ${scopes}. Otherwise the request is rejected with 403.`}
 
 ## Errors
 
-A failed request is answered with an Error. Its \`error\` number identifies the failure and never changes its meaning; the first three digits are the HTTP status.
+The response to a failed request is an Error. Its \`error\` number identifies the kind of error and never changes its meaning; the first three digits are the HTTP status.
 
 ## Retries
 
 After a 429 or 503, wait for the seconds in \`Retry-After\`, then send the request again${retriesOf(methods)}${ids}`;
+}
+
+/** Credentials of the service's own. */
+function othersOf({ security = [] }: OpenAPIObject): string {
+  const names = security.flatMap((each) => Object.keys(each)).slice(1);
+  return names.map((name) => ` or \`${name}\``).join('');
 }
 
 /** Clients that obey this must not create anything twice. */
@@ -44,7 +50,7 @@ function retriesOf(methods: readonly Method[]): string {
   if (keyed.length + others.length === 0) return `. Every operation can be repeated${why}.`;
   const sentences = given([
     keyed.length > 0 &&
-      `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its answer was lost.`,
+      `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its response was lost.`,
     others.length > 0 &&
       `${namesOf(others)}: only if the description of the operation says that it can be repeated.`,
     `All other operations can be repeated${why}.`,
@@ -87,7 +93,7 @@ function idsOf(document: OpenAPIObject, methods: readonly Method[]): string {
   const integers = hasIntegers ? ` ${PRECISION} 64-bit integers beyond 2^53.` : '';
   return section(
     'Exact ids',
-    `${kinds} (RFC 9562), in any case. Answers have them in lower case.${integers}`,
+    `${kinds} (RFC 9562), in any case. Responses have them in lower case.${integers}`,
   );
 }
 

@@ -5,6 +5,8 @@ import { stringify } from 'lossless-json';
 import { REPEATABLE } from '../http/responses/repeatable.js';
 import { ErrorDto } from '../http/errors/error.dto.js';
 import { allErrors } from '../errors/error-kind.js';
+import { SECURITY_SCHEMES } from '../auth/auth.module.js';
+import type { SecuritySchemes } from '../auth/auth.module.js';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
 import { descriptionOf } from './description.js';
@@ -37,6 +39,9 @@ export function openApiText(
     .addSecurityRequirements('bearerAuth')
     // First, so that requests go to the origin of the page.
     .addServer(basePath || '/', 'Relative to the address of this document');
+  const schemes = Object.entries(app.get<SecuritySchemes>(SECURITY_SCHEMES));
+  for (const [name, scheme] of schemes)
+    builder.addSecurity(name, scheme).addSecurityRequirements(name);
   if (publicBaseUrl !== undefined) builder.addServer(publicBaseUrl, 'The public address');
   const config = builder.build();
   delete config.info.contact; // The builder leaves an empty object.

@@ -67,7 +67,7 @@ function* keyMistakes({ columns, entity, isGenerated }: Checked): Generator<stri
     yield `${name}: only a bigint can be chosen by clients`;
   }
   if (typeof key.fromDriver('1') !== typeof keyType.least) {
-    yield `${name}: the options of the column must be those of INT64_COLUMN`;
+    yield `${name}: the column needs the options INT64_COLUMN`;
   }
 }
 
@@ -109,7 +109,7 @@ function* inexactIntegers({ columns, entity, shown }: Checked): Generator<string
   for (const { property, type, fromDriver } of columns.all) {
     if (!shown.has(property) || property === columns.key.property || type !== 'bigint') continue;
     if (fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
-    yield `${entity.name}.${property}: the options of a column of type bigint must be those of INT64_COLUMN, such as @Column(INT64_COLUMN)`;
+    yield `${entity.name}.${property}: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)`;
   }
 }
 

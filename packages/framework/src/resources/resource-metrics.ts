@@ -24,9 +24,9 @@ export class ResourceMetrics {
   observeQueue(resource: string, creates: Pick<GroupCreate<never>, 'queue'>): void {
     const gauges = [
       ['', 'Creates that wait for the next group.', 'rows'],
-      ['_max', 'Most creates that may wait.', 'maxRows'],
+      ['_max', 'Maximum number of creates that may wait.', 'maxRows'],
       ['_characters', 'Characters of the creates that wait.', 'characters'],
-      ['_characters_max', 'Most characters that may wait.', 'maxCharacters'],
+      ['_characters_max', 'Maximum number of characters that may wait.', 'maxCharacters'],
     ] as const;
     for (const [name, help, figure] of gauges) {
       const read = () => creates.queue[figure];

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
@@ -14,6 +14,7 @@ import { requireNone } from '../errors/startup.error.js';
 import type { PageParameters } from '../http/responses/page.js';
 import { LOGGER } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
+import { ServedRequests } from '../observability/served-requests.js';
 import { Shutdown } from '../observability/shutdown.js';
 import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
@@ -76,6 +77,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     @Inject(CONFIG) private readonly config: Config,
     private readonly shutdown: Shutdown,
     private readonly rowSlots: RowSlots,
+    @Optional() private readonly requests = new ServedRequests(),
   ) {
     this.figures = new ResourceMetrics(metrics);
     this.statements = new Statements(dataSource);
@@ -117,7 +119,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       ...parts,
       recordGroup: figures.groupsOf(name),
       idTaken,
-      onCreated,
+      onCreated: (created) => this.requests.forNone(() => onCreated(created)),
       locked: this.rowSlots.locked,
       lockedSlots: bulkheads.locked,
     });

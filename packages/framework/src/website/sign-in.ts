@@ -50,7 +50,7 @@ function providerOf(issuer: string): () => Promise<Provider> {
     expires = Infinity;
     fetched = fetchProvider();
     const keep = (milliseconds: number) => () => void (expires = performance.now() + milliseconds);
-    fetched.then(keep(ISSUER_TIMES.refresh), keep(ISSUER_TIMES.afterFailure));
+    fetched.then(keep(ISSUER_TIMES.refresh), keep(ISSUER_TIMES.afterError));
     return fetched;
   };
 }

@@ -15,6 +15,7 @@ import { expect, it } from 'vitest';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import {
   ApiResource,
+  DtoArrayPipe,
   DtoOf,
   FrameworkModule,
   INT64_COLUMN,
@@ -61,7 +62,7 @@ class RightController {
 
   @Post('several')
   @RequireScope('notes:write')
-  several(@Body(new ParseArrayPipe({ items: NoteDto })) _notes: NoteDto[]): void {}
+  several(@Body(new DtoArrayPipe(NoteDto)) _notes: NoteDto[]): void {}
 
   @Get()
   @Public()
@@ -239,11 +240,11 @@ async function mistakesOf({
 
 const WHOLE_BODY =
   'must declare its whole body as one parameter, and the type as a class with constraints, imported as a value';
-const ARRAY = 'has an array as its body, which needs @Body(new ParseArrayPipe({ items: … }))';
+const ARRAY = 'has an array as its body, which needs @Body(new DtoArrayPipe(…))';
 
 const OF_ROUTES = [
   'WrongController.both is @Public(), so it cannot have @RequireScope(): it looks at no token',
-  'WrongController has the plural "long notes" in @ApiResource(), so its path must end with long-notes',
+  'WrongController has the plural "long notes" in @ApiResource(), so its path must contain long-notes',
   `WrongController.part ${WHOLE_BODY}`,
   `WrongController.untyped ${WHOLE_BODY}`,
   `WrongController.record ${WHOLE_BODY}`,
@@ -262,7 +263,7 @@ const OF_ENTITIES = [
   'Shelf.place: it cannot have the type json: use jsonb',
   'BoxDto.colour has no column in Box',
   'BoxDto.label must be optional if and only if its column is nullable',
-  'Box.large: the options of a column of type bigint must be those of INT64_COLUMN, such as @Column(INT64_COLUMN)',
+  'Box.large: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)',
   'Box.price: lists cannot be sorted by the type numeric without a precision',
 ];
 

@@ -174,7 +174,7 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
   it.each(Object.entries(ISSUER_FAULTS))(
     '%s is unavailable until it recovers',
     async (_, fault) => {
-      const isValid = verifierWith({ afterFailure: 0 });
+      const isValid = verifierWith({ afterError: 0 });
       const token = await issuer.token();
       issuer.behave(document, fault);
       await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
@@ -190,7 +190,7 @@ describe.each(DOCUMENTS)('an issuer that, asked for its %s,', (document) => {
     '%s times out',
     { timeout: 2 * PATIENCE },
     async (_, hang) => {
-      const isValid = verifierWith({ timeout: 200, afterFailure: 0 });
+      const isValid = verifierWith({ timeout: 200, afterError: 0 });
       const token = await issuer.token();
       issuer.behave(document, hang);
       // In Node 20, a garbage collection can remove the timeout of `fetch`.
@@ -236,7 +236,7 @@ describe('a discovery document', () => {
       }),
     ],
   ])('that %s is refused until it is corrected', async (_, members) => {
-    const isValid = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterError: 0 });
     const token = await issuer.token();
     issuer.discovery = members(issuer);
     await expect(isValid(token)).rejects.toMatchObject(UNAVAILABLE);
@@ -246,7 +246,7 @@ describe('a discovery document', () => {
   });
 
   it('is fetched again when its jwks_uri no longer works', async () => {
-    const isValid = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterError: 0 });
     const token = await lastingToken();
     expect(await isValid(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['answers with status 404']!);
@@ -351,7 +351,7 @@ it('a token that was refused is verified again, because its key may have been pu
 
 describe('while an issuer fails', () => {
   it('its keys stay in use for an hour, for known and new tokens, and again after its recovery', async () => {
-    const isValid = verifierWith({ afterFailure: 0 });
+    const isValid = verifierWith({ afterError: 0 });
     const token = await lastingToken();
     expect(await isValid(token)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['hangs up']!);
@@ -376,7 +376,7 @@ describe('while an issuer fails', () => {
     issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);
     await vi.advanceTimersByTimeAsync(ISSUER_TIMES.refresh);
     await vi.waitFor(async () => expect(await state()).toBe('0'), PATIENCE);
-    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ISSUER_TIMES.afterFailure);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + ISSUER_TIMES.afterError);
     await vi.advanceTimersByTimeAsync(ISSUER_TIMES.retry);
     await vi.waitFor(() => expect(issuer.asked('keys')).toBe(3), PATIENCE);
     vi.restoreAllMocks();
@@ -390,7 +390,7 @@ describe('while an issuer fails', () => {
   });
 
   it('a hundred made-up key ids make one request', async () => {
-    const isValid = verifierWith({ afterFailure: FOR_EVER });
+    const isValid = verifierWith({ afterError: FOR_EVER });
     const known = await issuer.token();
     expect(await isValid(known)).toBe(true);
     issuer.behave('keys', ISSUER_FAULTS['answers with status 500']!);

@@ -27,6 +27,7 @@ import {
   ServiceException,
 } from '../../src/index.js';
 import type { Principal, TokenVerifier } from '../../src/index.js';
+import { OwnVerifier } from '../../src/auth/own-verifier.js';
 import { createTestingService } from '../../src/testing.js';
 import type { TestingService } from '../../src/testing.js';
 import { ENHANCERS } from '../support/enhancers.js';
@@ -107,7 +108,8 @@ class ProxyVerifier implements TokenVerifier {
     const subject = request.get('X-Client-Subject');
     const isTrusted = request.app.get('trust proxy fn') as (address?: string) => boolean;
     if (subject === undefined || !isTrusted(request.socket.remoteAddress)) return undefined;
-    return { kind: subject === 'CN=odd' ? 'a:b' : 'mtls', id: subject, scopes: 'all' };
+    const kind = /^kind=(.*)$/.exec(subject)?.[1] ?? 'mtls';
+    return { kind, id: subject, scopes: 'all' };
   }
 }
 
@@ -151,6 +153,7 @@ class BookingsController {
       auth: {
         imports: [SessionsModule],
         verifiers: [LoginVerifier, SessionVerifier, ProxyVerifier],
+        securitySchemes: { proxy: { type: 'apiKey', in: 'header', name: 'X-Client-Subject' } },
       },
     }),
     SessionsModule,
@@ -277,13 +280,32 @@ describe('a header field of a trusted proxy', () => {
 
   it.each([
     ['an id that a record cannot have', `CN=${'x'.repeat(300)}`, 401, 40101],
-    ['a kind that a record cannot have', 'CN=odd', 500, 50000],
+    ['a kind that a record cannot have', 'kind=a:b', 500, 50000],
+    // Callers of one static token share their idempotency keys.
+    ['the kind of a static token', 'kind=static-token', 500, 50000],
+    ['the kind of a job', 'kind=system', 500, 50000],
   ])('cannot make a principal with %s', async (_, subject, status, error) => {
     vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     expect(await send('GET', '/bookings', { 'X-Client-Subject': subject })).toMatchObject({
       status,
       body: { error },
     });
+  });
+});
+
+it('a verifier that hangs rejects the request as temporarily unavailable', async () => {
+  const hanging = new OwnVerifier({ verify: () => new Promise(() => {}) }, 10);
+  await expect(hanging.verify('session-a', {} as Request)).rejects.toMatchObject({
+    kind: ERRORS.tokenIssuerUnavailable,
+  });
+});
+
+it('the document describes them', async () => {
+  const { body } = await service.send('GET', '/openapi.json');
+  expect(body).toMatchObject({
+    info: { description: expect.stringContaining('header or `proxy`, unless') },
+    security: [{ bearerAuth: [] }, { proxy: [] }],
+    components: { securitySchemes: { bearerAuth: {}, proxy: { type: 'apiKey', in: 'header' } } },
   });
 });
 

@@ -380,6 +380,11 @@ describe('the configuration', () => {
     expect(config.auth).toEqual({ token, previousToken: token, issuedTokens: true, jwt });
   });
 
+  it('needs no variable for a service that verifies credentials itself', () => {
+    const environment = { DATABASE_URL, AUTH_ISSUED_TOKENS: 'false', NODE_ENV: 'production' };
+    expect(readConfig(IDENTITY, environment, {}, true).auth.token).toBeUndefined();
+  });
+
   it('need not accept issued tokens', () => {
     const none = { AUTH_TOKEN: TOKEN, AUTH_ISSUED_TOKENS: 'false' };
     expect(readConfig(IDENTITY, none).auth.issuedTokens).toBe(false);

@@ -114,7 +114,7 @@ describe('tokens in files', () => {
     expect(warnings()).toEqual([
       {
         level: 40,
-        msg: 'AUTH_TOKEN_PREVIOUS has another token, so the one before is refused: a rotation began before the end of another',
+        msg: 'AUTH_TOKEN_PREVIOUS has another token, so the one before is rejected: a rotation began before the end of another',
       },
     ]);
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { DatabaseError } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../src/database/batcher.js';
+import { Rejected } from '../../src/database/waiting-item.js';
 import type { BatcherOptions } from '../../src/database/batcher.js';
 import {
   RejectedStatementError,
@@ -82,6 +83,23 @@ describe('items that are added together', () => {
     });
     expect(outcomes(await addAll(['a', 'b', 'c']))).toEqual(['A', 'B', 'C']);
     expect(groups).toEqual([['a', 'b', 'c']]);
+  });
+
+  it('have one result each in one promise, also those that are rejected or late', async () => {
+    vi.useFakeTimers();
+    const perform: Perform = async (items) => {
+      if (items.includes('bad')) throw refusal('bad', '23514');
+      if (items.includes('late')) await new Promise((resolve) => setTimeout(resolve, 10_000));
+      return items;
+    };
+    const added = [[], ['a', 'bad', 'b'], ['late']].map((items) =>
+      createBatcher({ perform }).batcher.addAll(items),
+    );
+    await vi.advanceTimersByTimeAsync(20_000);
+    const [none, some, late] = await Promise.all(added);
+    expect(none).toEqual([]);
+    expect(some).toEqual(['a', new Rejected(refusal('bad', '23514')), 'b']);
+    expect(late).toEqual([new Rejected(new ServiceException(ERRORS.databaseTooSlow))]);
   });
 
   it('are sent in groups of at most 500 items, which double while they are fast', async () => {

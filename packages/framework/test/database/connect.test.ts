@@ -50,7 +50,7 @@ describe('a start that a server refuses', () => {
     ['55000', 'database "c" is not currently accepting connections'],
     ['57P03', 'the database system is starting up'],
   ])('with %s (%s) waits', async (state, message) => {
-    expect(await start(state, message)).toMatch(/ did not answer within 0 s: /);
+    expect(await start(state, message)).toMatch(/ did not respond within 0 s: /);
   });
 
   it.each([

@@ -174,6 +174,37 @@ describe('@Sortable() brings its index', () => {
     expect((await draftOf(Indexed)).up).toEqual([]);
   });
 
+  it('also beside a partial one, which serves only some rows', async () => {
+    @Entity('shelves')
+    @Index('shelves_high_idx', ['level', 'id'], { where: '"level" > 5' })
+    class High extends Shelf {}
+    const { up } = await draftOf(High);
+    expect(up.filter((each) => each.includes('INDEX'))).toEqual([
+      expect.stringContaining('"shelves_high_idx"'),
+      BY_LEVEL,
+    ]);
+    await perform(up);
+    expect((await draftOf(High)).up).toEqual([]);
+  });
+
+  it('again when the key is dropped and added', async () => {
+    @Entity('shelves')
+    class Labelled {
+      @PrimaryColumn('uuid', { primaryKeyConstraintName: 'shelves_pkey' })
+      readonly id!: string;
+
+      @Sortable()
+      @Column('integer')
+      readonly level!: number;
+    }
+    await perform([CREATE_SHELVES, BY_LEVEL]);
+    const { up } = await draftOf(Labelled);
+    expect(up).toContain('ALTER TABLE "shelves" DROP COLUMN "id"');
+    expect(up.at(-1)).toBe(BY_LEVEL);
+    await perform(up);
+    expect((await draftOf(Labelled)).up.filter((each) => each.includes('INDEX'))).toEqual([]);
+  });
+
   it('and takes it away, if a draft has created it, and nothing needs it', async () => {
     const { up, migration } = await draftOf(SortedSample);
     await perform(up);

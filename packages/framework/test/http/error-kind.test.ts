@@ -1,12 +1,8 @@
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { allErrors, defineErrors, statusOf } from '../../src/errors/error-kind.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
 import { toErrorResponse } from '../../src/http/errors/to-error-response.js';
-
-// The next file in this worker loads the modules again, without the errors that this file defines.
-vi.hoisted(() => vi.resetModules());
-afterAll(() => vi.resetModules());
 
 const NAMES = { message: 'the hedge is too high', remedy: 'Cut it' };
 

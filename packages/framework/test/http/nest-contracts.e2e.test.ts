@@ -14,7 +14,6 @@ import {
   HttpCode,
   NotFoundException,
   Param,
-  ParseArrayPipe,
   ParseIntPipe,
   Post,
   Query,
@@ -33,6 +32,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import { AppModule } from '../support/tool-library.js';
+import { DtoArrayPipe } from '../../src/http/body/dto.pipe.js';
 import { CONFIG } from '../../src/config/config.module.js';
 import { setUp } from '../../src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../src/config/config.js';
@@ -100,7 +100,7 @@ class CatsController {
 
   @RequireScope('cats:read')
   @Post('many')
-  createMany(@Body(new ParseArrayPipe({ items: CreateCatDto })) cats: CreateCatDto[]) {
+  createMany(@Body(new DtoArrayPipe(CreateCatDto)) cats: CreateCatDto[]) {
     return cats.map((cat) => ({ cat, isCat: cat instanceof CreateCatDto }));
   }
 
@@ -380,8 +380,11 @@ describe('@Body()', () => {
     expect(await answer.json()).toEqual({ error: 40003, message });
   });
 
-  it('is an array of validated DTOs with ParseArrayPipe', async () => {
-    const answer = await post('/many', '[{"name":"Tom","age":3},{"name":"Kitty","age":4.0}]');
+  it('is an array of validated DTOs with DtoArrayPipe', async () => {
+    const answer = await post(
+      '/many',
+      '[{"name":"Tom","age":3,"isCat":false},{"name":"Kitty","age":4.0}]',
+    );
     expect(await answer.json()).toEqual([
       { cat: { name: 'Tom', age: 3 }, isCat: true },
       { cat: { name: 'Kitty', age: 4 }, isCat: true },
@@ -390,6 +393,7 @@ describe('@Body()', () => {
       '[{"name":"Tom","age":0.5}]',
       '[7]',
       '[null]',
+      '["{}"]',
       '{"name":"Tom","age":3}',
       '"a,b"',
       '7',

@@ -40,7 +40,7 @@ describe('the log', () => {
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
       { level: 20, msg: 'Mapped {/tools, GET} route', context: 'RouterExplorer' },
       { level: 30, msg: 'lent', context: 'Librarian' },
-      { level: 40, msg: "{ an: 'object' } second", context: 'Gardener' },
+      { level: 40, msg: 'second', an: 'object', context: 'Gardener' },
       { level: 50, msg: 'broken', context: 'Gardener', err: { message: 'inner' } },
       { level: 50, msg: 'alone', err: { message: 'alone', stack: expect.stringContaining('at ') } },
       { level: 50, msg: 'failed', stack: expect.stringContaining('at away') },

@@ -13,3 +13,17 @@ it('a gauge has a series for each set of labels, and refuses a second one, which
     'waiting has the series {"resource":"a"} already',
   );
 });
+
+it('refuses a name that is not valid, or that another metric has', () => {
+  const metrics = new Metrics(IDENTITY);
+  expect(() => metrics.counter('book ings', 'Bookings.')).toThrow(
+    'the metric "book ings": Invalid metric name',
+  );
+  expect(() => metrics.histogram('bookings', 'Bookings.', [1], 'a b', [])).toThrow(
+    'the metric "bookings": Invalid label name',
+  );
+  metrics.gauge('bookings', 'Bookings.', () => 1);
+  expect(() => metrics.counter('bookings', 'Bookings.')).toThrow(
+    'the metric "bookings": A metric with the name bookings has already been registered.',
+  );
+});

@@ -424,7 +424,7 @@ class LibraryModule {}
       scope: 'tools:read',
       one: 'a loan',
       plural: 'loans',
-      member: 'loan',
+      property: 'loan',
       stored: LoanDto,
       schema: 'LoanChange',
       operationIds: ['listLoanChanges', 'getLatestLoanPosition'],
@@ -1312,7 +1312,7 @@ describe('a repository', () => {
       name: 'inexact ids',
       entity: Inexact,
       repository: OfInexact,
-      why: 'Inexact.id: the options of the column must be those of INT64_COLUMN',
+      why: 'Inexact.id: the column needs the options INT64_COLUMN',
     },
   ] as const)('of $name with the other kind of id is refused at the start', (wrong) =>
     refuses(wrong),

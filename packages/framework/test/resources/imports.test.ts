@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Rejected } from '../../src/database/waiting-item.js';
 import { Semaphore } from '../../src/database/semaphore.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
@@ -7,7 +8,7 @@ import type { Line } from '../../src/http/body/body-lines.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import type { GroupCreate } from '../../src/resources/creates/group-create.js';
-import type { Stored } from '../../src/resources/creates/group-insert.js';
+import type { Row, Stored } from '../../src/resources/creates/group-insert.js';
 import { Imports } from '../../src/resources/transfers/imports.js';
 import { ALL_ERRORS, ToolDto } from '../support/tool.js';
 
@@ -15,6 +16,7 @@ const store = vi.fn<(tool: ToolDto) => Promise<Stored>>();
 const log: string[] = [];
 /** Milliseconds since the last single create. */
 let sinceCreate: number;
+let slots: Semaphore;
 let imports: Imports<ToolDto>;
 let end: AbortController;
 
@@ -24,9 +26,13 @@ beforeEach(() => {
   end = new AbortController();
   log.length = 0;
   sinceCreate = Infinity;
+  slots = new Semaphore(8, ERRORS.tooManyImports);
   const creates = {
-    isSame: (one: ToolDto, other: ToolDto) => one.name === other.name,
-    createOneOfMany: store,
+    rowOf: (content: ToolDto) => ({ content, parameters: [content.name], actor: [] }),
+    createMany: (rows: readonly Row<ToolDto>[]) => {
+      const stored = rows.map(({ content }) => store(content));
+      return Promise.all(stored.map((one) => one.catch((error) => new Rejected(error))));
+    },
     get sinceCreate() {
       return sinceCreate;
     },
@@ -34,7 +40,7 @@ beforeEach(() => {
   imports = new Imports({
     dto: ToolDto,
     creates: creates as unknown as GroupCreate<ToolDto>,
-    slots: new Semaphore(1, ERRORS.tooManyImports),
+    slots,
     tracer: NO_TRACER,
     logger: createLogger('info', { write: (line) => void log.push(line) }),
   });
@@ -125,10 +131,12 @@ describe('an import', () => {
   });
 
   it.each([
-    ['64 lines', 5_000, 64],
-    ['16 lines while single creates arrive', 500, 16],
-  ])('has at most %s in work', async (_, milliseconds, most) => {
+    ['512 lines', 5_000, 0, 512],
+    ['as many with all other imports', 5_000, 7, 64],
+    ['16 lines while single creates arrive', 500, 0, 16],
+  ])('has at most %s in work', async (_, milliseconds, others, most) => {
     sinceCreate = milliseconds;
+    for (let other = 0; other < others; other++) slots.take();
     let inWork = 0;
     let peak = 0;
     store.mockImplementation(async () => {
@@ -138,8 +146,8 @@ describe('an import', () => {
       inWork -= 1;
       return 'created';
     });
-    await run(...Array.from({ length: 200 }, (__, id) => `{"id":${id},"name":"a"}`));
-    expect(store).toHaveBeenCalledTimes(200);
+    await run(...Array.from({ length: 2_000 }, (__, id) => `{"id":${id},"name":"a"}`));
+    expect(store).toHaveBeenCalledTimes(2_000);
     expect(peak).toBe(most);
   });
 

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Rejected } from '../../src/database/waiting-item.js';
 import { inOrder } from '../../src/resources/transfers/in-order.js';
 
 /** Yields the items in pieces of some lengths. */
@@ -15,12 +16,13 @@ async function* each<Item>(
   }
 }
 
-const SMALL = { items: () => 3, size: 10, sizeOf: (size: number) => size };
+/** Eight groups of three items. */
+const SMALL = { items: () => 24, size: 10, sizeOf: (size: number) => size };
 
 /** Works on items to the end. */
 async function work(
   items: AsyncIterable<readonly number[]>,
-  perform: (item: number) => Promise<number>,
+  perform: (items: readonly number[]) => Promise<readonly (number | Rejected)[]>,
   { signal } = new AbortController(),
 ) {
   const results: number[] = [];
@@ -42,20 +44,22 @@ describe('work on items in order', () => {
         fc.array(fc.nat(5)),
         fc.scheduler(),
         async (items, lengths, scheduler) => {
-          const running: number[] = [];
-          const wait = scheduler.scheduleFunction(async (size: number) => size);
-          const perform = async (size: number) => {
-            running.push(size);
-            expect(running.length).toBeLessThanOrEqual(3);
-            // The last item may exceed the size of the window.
-            expect(running.slice(0, -1).reduce((sum, one) => sum + one, 0)).toBeLessThan(10);
-            return wait(size);
+          const running: (readonly number[])[] = [];
+          const wait = scheduler.scheduleFunction(async (some: readonly number[]) => some);
+          const perform = async (some: readonly number[]) => {
+            running.push(some);
+            expect(running.length).toBeLessThanOrEqual(8);
+            expect(some.length).toBeLessThanOrEqual(3);
+            // The last group may exceed the size of the window.
+            const before = running.slice(0, -1).flat();
+            expect(before.reduce((sum, one) => sum + one, 0)).toBeLessThan(10);
+            return wait(some);
           };
           const consume = async () => {
             const results: number[] = [];
             const { signal } = new AbortController();
             for await (const some of inOrder(each(items, lengths), SMALL, perform, signal)) {
-              running.splice(0, some.length);
+              running.shift();
               results.push(...some);
             }
             return results;
@@ -64,6 +68,26 @@ describe('work on items in order', () => {
         },
       ),
     );
+  });
+
+  it('takes no items beyond a window that has become smaller', async () => {
+    let limit = 24;
+    let inWork = 0;
+    const perform = async (some: readonly number[]) => {
+      inWork += some.length;
+      expect(inWork).toBeLessThanOrEqual(limit);
+      await turn();
+      return some;
+    };
+    const items = Array.from({ length: 100 }, () => 0);
+    const { signal } = new AbortController();
+    const window = { ...SMALL, items: () => limit };
+    for await (const some of inOrder(each(items), window, perform, signal)) {
+      inWork -= some.length;
+      // The groups that were taken before may be more than fits now.
+      limit = Math.max(5, inWork);
+    }
+    expect(inWork).toBe(0);
   });
 
   it('fails after the results before the failure, and closes the source', async () => {
@@ -76,8 +100,9 @@ describe('work on items in order', () => {
       }
     };
     const failure = new Error('failure of 3');
-    const perform = (item: number) => (item < 3 ? Promise.resolve(item) : Promise.reject(failure));
-    expect(await work(source(), perform)).toEqual({ results: [1, 2], failure });
+    const perform = (items: readonly number[]) =>
+      turn(items.map((item) => (item < 5 ? item : new Rejected(failure))));
+    expect(await work(source(), perform)).toEqual({ results: [1, 2, 3, 4], failure });
     await turn();
     expect(isClosed).toBe(true);
   });
@@ -91,26 +116,34 @@ describe('work on items in order', () => {
     expect(await work(source(), turn)).toEqual({ results: [1, 2, 3], failure });
   });
 
+  it('fails with the failure of a whole group after the results before', async () => {
+    const failure = new Error('a bug');
+    const perform = (items: readonly number[]) =>
+      items.includes(4) ? Promise.reject(failure) : turn(items);
+    expect(await work(each([1, 2, 3, 4]), perform)).toEqual({ results: [1, 2, 3], failure });
+  });
+
   it('takes no further item after an abort, and fails with its reason', async () => {
     const abort = new AbortController();
     const failure = new Error('the token has expired');
     const taken: number[] = [];
-    const perform = (item: number) => {
-      taken.push(item);
+    const perform = (items: readonly number[]) => {
+      taken.push(...items);
       abort.abort(failure);
-      return turn(item);
+      return turn(items);
     };
-    expect(await work(each([1, 2, 3]), perform, abort)).toEqual({ results: [1], failure });
-    expect(taken).toEqual([1]);
+    const results = [1, 2, 3];
+    expect(await work(each([1, 2, 3, 4, 5]), perform, abort)).toEqual({ results, failure });
+    expect(taken).toEqual(results);
   });
 
   it('succeeds if there was no further item at the abort', async () => {
     const abort = new AbortController();
-    const perform = async (item: number) => {
+    const perform = async (items: readonly number[]) => {
       // The end of the items is known.
       for (let turns = 0; turns < 10; turns++) await turn();
       abort.abort();
-      return item;
+      return items;
     };
     expect(await work(each([1]), perform, abort)).toEqual({ results: [1], failure: undefined });
   });

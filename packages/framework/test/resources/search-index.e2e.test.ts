@@ -31,7 +31,7 @@ afterAll(async () => {
 describe('a search index', () => {
   it('that the database does not have is left alone, which the log says once', async () => {
     lines = [];
-    const index = new SearchIndex({ index: 'none', member: 'name' }, dataSource, logger);
+    const index = new SearchIndex({ index: 'none', property: 'name' }, dataSource, logger);
     for (let round = 0; round < 2; round += 1) {
       index.note([{ name: ENOUGH }]);
       await vi.waitFor(() => expect(lines).toHaveLength(1), PATIENCE);
@@ -42,7 +42,7 @@ describe('a search index', () => {
 
   it('is not cleaned for rows without a text', async () => {
     lines = [];
-    const index = new SearchIndex({ index: 'none', member: 'name' }, dataSource, logger);
+    const index = new SearchIndex({ index: 'none', property: 'name' }, dataSource, logger);
     index.note([{ name: null }, {}]);
     index.note([{ name: ENOUGH.slice(2) }]);
     await index.close();

@@ -173,7 +173,7 @@ describe('a bigint', () => {
     const other = await createTestDatabase();
     try {
       await expect(start(app, other)).rejects.toThrow(
-        'Counted.large: the options of a column of type bigint must be those of INT64_COLUMN',
+        'Counted.large: a column of type bigint needs the options INT64_COLUMN',
       );
     } finally {
       await other.drop();

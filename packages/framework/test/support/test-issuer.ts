@@ -77,7 +77,7 @@ export class TestIssuer {
     return this.requests.filter((request) => request === document).length;
   }
 
-  /** The claims of a valid token. Members that are `undefined` are omitted. */
+  /** The claims of a valid token. Fields that are `undefined` are omitted. */
   claims(changes: Json = {}): Json {
     return {
       iss: this.url,

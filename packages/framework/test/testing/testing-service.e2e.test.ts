@@ -48,8 +48,6 @@ class ToolsModule {}
 @Module({ imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule], providers: ENHANCERS })
 class AppModule {}
 
-class Other {}
-
 let service: TestingService;
 
 beforeAll(async () => {
@@ -92,18 +90,18 @@ it('starts services beside each other, each with its variables and its database'
 
 it('gives the providers of all modules', () => {
   expect(service.get(Catalogue).names()).toEqual(['Hammer']);
-  expect(() => service.get(Other)).toThrow('Other');
+  expect(() => service.get('Other')).toThrow('Other');
 });
 
 it('replaces providers, as Nest does', async () => {
-  const names = vi.fn(() => ['Saw']);
+  const names = () => ['Saw'];
   const other = await createTestingService(
     AppModule,
     {},
     { override: (builder) => builder.overrideProvider(Catalogue).useValue({ names }) },
   );
   expect(await other.send('GET', '/tools')).toMatchObject({ status: 200, body: ['Saw'] });
-  expect(other.get(Catalogue).names).toBe(names);
+  expect(other.get(Catalogue)).toMatchObject({ names });
   expect((await fetch(`${other.url}/tools`)).status).toBe(401);
   await other.stop();
 });

@@ -7,7 +7,7 @@ it.each([
   [
     'a scope',
     { 'x-required-scope': 'tools:read' },
-    ' The token must have the scope of the operation: `tools:read`. Otherwise the request is refused with 403.',
+    ' The token must have the scope of the operation: `tools:read`. Otherwise the request is rejected with 403.',
   ],
 ])('the description of a document with %s says only what is true', (_, scope, sentence) => {
   const document: OpenAPIObject = {

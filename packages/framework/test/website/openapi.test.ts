@@ -139,12 +139,12 @@ describe('the introduction of the document says what is true of the operations',
     expect(section(document, 'Retries')).toBe(
       `${AGAIN}, if the operation can be repeated:
 
-- \`LoansController_begin\`: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its answer was lost.
+- \`LoansController_begin\`: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its response was lost.
 - All other operations can be repeated.`,
     );
     expect(document.info.description).not.toContain('same content');
     expect(section(document, 'Exact ids')).toBe(
-      'Ids are UUIDs (RFC 9562), in any case. Answers have them in lower case.',
+      'Ids are UUIDs (RFC 9562), in any case. Responses have them in lower case.',
     );
     expect(document.tags).toEqual([{ name: 'loans', description: 'Create loans.' }]);
   });

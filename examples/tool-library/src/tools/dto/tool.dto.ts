@@ -20,7 +20,7 @@ export class StoredToolDto extends DtoOf(Tool) {}
 @BodyTypes(...PATCH_TYPES)
 @ApiSchema({
   name: 'ToolPatch',
-  description: 'The members to change. Members that are absent stay as they are.',
+  description: 'The fields to change. Fields that are absent stay as they are.',
 })
 export class ToolPatchDto extends OmitType(PatchOf(Tool), ['borrower']) {}
 

@@ -20,7 +20,7 @@ import { CreateSampleItemChanges1795395600001 } from './migrations/1795395600001
       scope: 'sample-items:read',
       one: 'a sample item',
       plural: 'sample items',
-      member: 'sampleItem',
+      property: 'sampleItem',
       stored: StoredSampleItemDto,
       schema: 'SampleItemChange',
       operationIds: ['listSampleItemChanges', 'getLatestSampleItemPosition'],

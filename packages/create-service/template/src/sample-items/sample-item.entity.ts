@@ -4,7 +4,7 @@ import type { Filled } from '@resource-service/framework';
 
 const ID_COLUMN = { ...INT64_COLUMN, primaryKeyConstraintName: 'sample_items_pkey' } as const;
 
-/** A sample item: the columns of the table, and the rules and schemas of the members, from which the DTOs are made. */
+/** A sample item: the columns of the table, and the constraints and schemas of the properties, from which the DTOs are made. */
 @Entity('sample_items')
 export class SampleItem {
   @PrimaryGeneratedColumn('identity', ID_COLUMN)

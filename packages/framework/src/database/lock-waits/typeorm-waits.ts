@@ -1,4 +1,4 @@
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm';
 import type { Bulkheads } from '../bulkheads.js';
 import type { PoolClient } from '../connections/pool-client.js';
 import { insideTransaction } from './inside-transaction.js';
@@ -14,17 +14,19 @@ type Work = (manager: EntityManager) => Promise<unknown>;
 export function waitApart(dataSource: DataSource, bulkheads: Bulkheads): void {
   const { driver } = dataSource;
   const createRunner = dataSource.createQueryRunner.bind(dataSource);
-  dataSource.createQueryRunner = (mode = 'master') => {
-    const runner = createRunner(mode);
-    waitApartIn(runner, () => driver.createQueryRunner(mode), bulkheads);
-    return runner;
-  };
   const createManager = dataSource.createEntityManager.bind(dataSource);
-  dataSource.createEntityManager = (runner) => {
-    const manager = createManager(runner);
-    noteTransactions(manager);
-    return manager;
-  };
+  Object.assign(dataSource, {
+    createQueryRunner: (mode: ReplicationMode = 'master') => {
+      const runner = createRunner(mode);
+      waitApartIn(runner, () => driver.createQueryRunner(mode), bulkheads);
+      return runner;
+    },
+    createEntityManager: (runner?: QueryRunner) => {
+      const manager = createManager(runner);
+      noteTransactions(manager);
+      return manager;
+    },
+  });
   noteTransactions(dataSource.manager);
 }
 
@@ -34,7 +36,7 @@ function waitApartIn(runner: QueryRunner, create: () => QueryRunner, bulkheads: 
   const release = runner.release.bind(runner);
   let connecting: Promise<PoolClient> | undefined;
   let giveBack = (): void => {};
-  runner.connect = () =>
+  const connectApart = () =>
     (connecting ??= new Promise((resolve, reject) => {
       const released = new Promise<void>((end) => (giveBack = end));
       const hold = async (): Promise<void> => {
@@ -43,11 +45,11 @@ function waitApartIn(runner: QueryRunner, create: () => QueryRunner, bulkheads: 
       };
       bulkheads.unrepeatable.run(hold).catch(reject);
     }));
-  runner.release = async () => {
+  const releaseAll = async () => {
     await release();
     giveBack();
   };
-  runner.query = async (...parts: unknown[]) => {
+  const queryApart = async (...parts: unknown[]) => {
     const isOwn = connecting !== undefined || runner.isTransactionActive || runner.isReleased;
     if (isOwn) return query(...parts);
     return bulkheads.apart(bulkheads.statements, async (lockWait) => {
@@ -61,12 +63,13 @@ function waitApartIn(runner: QueryRunner, create: () => QueryRunner, bulkheads: 
       }
     });
   };
+  Object.assign(runner, { connect: connectApart, release: releaseAll, query: queryApart });
 }
 
 /** Lets tasks in its transactions know that these hold connections. */
 function noteTransactions(manager: EntityManager): void {
   const transaction = manager.transaction.bind(manager) as Method;
-  manager.transaction = async (...parts: unknown[]) => {
+  const noted = async (...parts: unknown[]) => {
     if (manager.queryRunner?.isTransactionActive === true) return transaction(...parts);
     const noting = (part: unknown): unknown =>
       typeof part === 'function'
@@ -74,4 +77,5 @@ function noteTransactions(manager: EntityManager): void {
         : part;
     return transaction(...parts.map(noting));
   };
+  Object.assign(manager, { transaction: noted });
 }

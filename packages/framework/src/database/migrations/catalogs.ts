@@ -12,7 +12,7 @@ interface Dependent {
 interface TablePart {
   readonly kind: 'index' | 'constraint';
   readonly name: string;
-  /** Of an index with expressions. */
+  /** Of an index. */
   readonly definition: string | null;
 }
 
@@ -84,7 +84,7 @@ export function partsOf(queryRunner: QueryRunner, table: string): Promise<readon
     `SELECT 'constraint' AS kind, conname AS name, NULL AS definition FROM pg_constraint
      WHERE conrelid = to_regclass($1) AND contype IN ('c', 'f', 'u', 'x')
      UNION ALL
-     SELECT 'index', relname, CASE WHEN indexprs IS NOT NULL THEN pg_get_indexdef(indexrelid) END FROM pg_index JOIN pg_class ON oid = indexrelid
+     SELECT 'index', relname, pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON oid = indexrelid
      WHERE indrelid = to_regclass($1) AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND conrelid = indrelid)
      ORDER BY kind, name`,
     [table],

@@ -14,5 +14,5 @@ export interface DeclaredIndex {
    *
    * @param column the name that the column has in the database, by default the declared one
    */
-  find(column?: string): Promise<readonly string[]>;
+  readonly find: (column?: string) => Promise<readonly string[]>;
 }

@@ -52,7 +52,8 @@ export async function generateMigration(
       comparison.undeclared = comparison.undeclared.filter((each) => !isServed(each));
       // TypeORM makes an index of `@Index(['due', 'id'])`, with two spaces.
       const keys = ` ON ${index.table}  (${index.keys}`;
-      if (served.length > 0 || up.some((each) => each.includes(keys))) continue;
+      const isMade = up.some((each) => each.includes(keys) && !each.includes(') WHERE '));
+      if (served.length > 0 || isMade) continue;
       // In the form of TypeORM, the next draft knows that this one has created the index.
       up.push(`CREATE INDEX ${index.name}${keys})`);
       down.push(`DROP INDEX ${index.name}`);
@@ -157,11 +158,13 @@ function isOfService({ metadataTableName }: DataSource, query: string): boolean 
 
 /** The indexes that have the keys after the statements, which may rename or drop the column. */
 async function servedBy(
-  { table, column, find }: DeclaredIndex,
+  { table, column, keys, find }: DeclaredIndex,
   found: readonly string[],
   up: readonly string[],
 ): Promise<readonly string[]> {
-  if (up.includes(`ALTER TABLE ${table} DROP COLUMN "${column}"`)) return [];
+  const drop = `ALTER TABLE ${table} DROP COLUMN `;
+  // PostgreSQL drops an index along with each of its columns.
+  if (up.some((each) => each.startsWith(drop) && keys.includes(each.slice(drop.length)))) return [];
   if (found.length > 0) return found;
   const renamed = up.find(
     (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),

@@ -123,11 +123,11 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     const left = new Set<string | undefined>();
     for (const { kind, name, definition } of await partsOf(this.queryRunner, quoted(table))) {
       if (declared.some((part) => part.name === name)) continue;
-      const isOwn = GIVEN_BY_TYPEORM.test(name) || this.isGenerated(name, table);
-      if (isOwn && definition === null && !this.kept.has(name)) continue;
+      const isKept = this.kept.has(name);
+      if (GIVEN_BY_TYPEORM.test(name) && !isKept) continue;
       left.add(name);
-      if (this.kept.has(name)) continue;
-      if (isOwn) {
+      if (isKept) continue;
+      if (definition !== null && this.isGenerated(name, table)) {
         this.dropIndex(table, name, definition);
         continue;
       }
@@ -149,12 +149,12 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
     });
   }
 
-  /** TypeORM would drop an index with expressions, but not bring it back. */
-  private dropIndex(table: Table, name: string, definition: string | null): void {
+  /** TypeORM would bring back an index with its columns in another order, and without expressions. */
+  private dropIndex(table: Table, name: string, definition: string): void {
     const { upQueries, downQueries } = this.queryRunner.getMemorySql();
     upQueries.push(new Query(`DROP INDEX ${quoted(table, name)}`));
     downQueries.push(
-      new Query(String(definition).replace(/ ON .+? USING /, () => ` ON ${quoted(table)} USING `)),
+      new Query(definition.replace(/ ON .+? USING /, () => ` ON ${quoted(table)} USING `)),
     );
   }
 
@@ -255,8 +255,9 @@ async function runnerOf(dataSource: DataSource): Promise<QueryRunner> {
   if (row?.exists !== true) {
     const isRead = (text: unknown) =>
       String(text).startsWith('SELECT') && String(text).includes(`"${table}"`);
-    runner.query = (...parts: unknown[]) =>
+    const queryOthers = (...parts: unknown[]) =>
       isRead(parts[0]) ? Promise.resolve([] as never) : query(...parts);
+    runner.query = queryOthers;
   }
   return runner;
 }

@@ -5,7 +5,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
 interface Reading {
-  readonly fail: (error: Error) => void;
+  readonly chunks: PassThrough;
   /** Chunks that were taken, and the end. */
   taken: number;
 }
@@ -21,11 +21,10 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
     request.res?.writeContinue();
   }
   const chunks = new PassThrough();
-  const fail = (error: Error): void => void chunks.destroy(error);
-  request.failBody = fail;
+  request.bodyChunks = chunks;
   // A pipe does not pass on errors.
-  request.on('error', fail).pipe(chunks);
-  const reading: Reading = { fail, taken: 0 };
+  request.on('error', (error) => chunks.destroy(error)).pipe(chunks);
+  const reading: Reading = { chunks, taken: 0 };
   let timer = setTimeout(expire, timeout, reading, reading.taken);
   try {
     for await (const chunk of chunks) {
@@ -39,7 +38,7 @@ export async function* chunksOf(request: Request, timeout: number): AsyncGenerat
   } finally {
     reading.taken += 1;
     clearTimeout(timer);
-    request.failBody = undefined;
+    request.bodyChunks = undefined;
     request.unpipe(chunks).pause();
   }
 }
@@ -49,6 +48,6 @@ function expire(reading: Reading, before: number): void {
   setImmediate(failUnlessTaken, reading, before);
 }
 
-function failUnlessTaken({ fail, taken }: Reading, before: number): void {
-  if (taken === before) fail(new ServiceException(ERRORS.requestTimeout));
+function failUnlessTaken({ chunks, taken }: Reading, before: number): void {
+  if (taken === before) chunks.destroy(new ServiceException(ERRORS.requestTimeout));
 }

@@ -3,13 +3,14 @@ import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { Expose, plainToInstance, Transform, TransformationType } from 'class-transformer';
 // Not exported by the package; @nestjs/mapped-types reads the same file.
 import { defaultMetadataStorage as declared } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, ValidateBy, validateSync } from 'class-validator';
+import { ValidateBy, validateSync } from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import type { ErrorKind } from '../../errors/error-kind.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { JsonSource } from '../../json/exact-json.js';
 import { addProperty, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
+import { ANY_VALUE, isValid, toInstance, TRANSFORM_OPTIONS, validationsOf } from './class-plan.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
 import { quote } from '../../json/quote.js';
 
@@ -56,7 +57,7 @@ export class DtoPipe implements PipeTransform {
       // class-validator rejects objects of a class without constraints.
       return new NoParametersDto();
     }
-    // Nest's ParseArrayPipe, which the start requires, validates its items.
+    // DtoArrayPipe, which the start requires, validates the items.
     if (type === 'body' && !isSingle && metatype === Array) return arrayOf(value as UnreadBody);
     if (isSingle || !isDtoClass(metatype)) {
       // Path parameters are strings, and Nest's documentation declares them as `any`.
@@ -72,6 +73,24 @@ export class DtoPipe implements PipeTransform {
   }
 }
 
+/**
+ * Validates the items of a body that is an array, each as {@link DtoPipe} does. Nest's `ParseArrayPipe` would keep properties
+ * that the class lacks.
+ *
+ * @example
+ * createMany(@Body(new DtoArrayPipe(NoteDto)) notes: NoteDto[]) {}
+ */
+export class DtoArrayPipe<T extends object> implements PipeTransform {
+  /** @throws TypeError for a class without constraints */
+  constructor(private readonly items: new () => T) {
+    requireDto(items);
+  }
+
+  transform(value: readonly unknown[]): readonly T[] {
+    return value.map((item) => toDto(this.items, item, 'body'));
+  }
+}
+
 async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
   const types = Reflect.getMetadata(MEDIA_TYPES, dtoClass) as MediaTypes | undefined;
   return toDto(dtoClass, await body.read(types), 'body');
@@ -79,7 +98,7 @@ async function bodyAs(dtoClass: DtoClass, body: UnreadBody): Promise<object> {
 
 async function arrayOf(body: UnreadBody): Promise<unknown> {
   const value = await body.read();
-  if (Array.isArray(value)) return withRoundedFractions(value);
+  if (Array.isArray(value)) return value;
   throw new ServiceException(ERRORS.bodyNotValid, 'the body must be a JSON array');
 }
 
@@ -123,9 +142,8 @@ function roundedFor(dtoClass: DtoClass, value: object): object {
   const given = value as Readonly<Record<string, unknown>>;
   const exact = exactProperties(dtoClass);
   const rounded = roundedFields(given, (name) => !exact.has(name));
-  const kept = [...exact.keys()].filter((name) => hasFractions(rounded[name]));
-  if (kept.length === 0) return rounded;
-  const mistakes = validateSync(plainToInstance(dtoClass, rounded, TRANSFORM_OPTIONS));
+  if (![...exact.keys()].some((name) => hasFractions(rounded[name]))) return rounded;
+  const mistakes = validateSync(toInstance(dtoClass, rounded));
   const wrong = new Set(mistakes.map(({ property }) => property));
   return roundedFields(rounded, (name) => wrong.has(exact.get(name) ?? ''));
 }
@@ -187,13 +205,11 @@ function isList({ prototype }: DtoClass, name: string): boolean {
   return schema?.isArray === true || schema?.type === 'array';
 }
 
-// For an object without a class, class-transformer takes quadratic time, and uses a field `constructor` as its class.
-const TRANSFORM_OPTIONS = { strategy: 'excludeAll', exposeDefaultValues: true } as const;
-
 const MAX_LISTED_MISTAKES = 10;
 
 function make(dtoClass: DtoClass, value: object, kind: ErrorKind): object {
-  const dto = plainToInstance(dtoClass, value, TRANSFORM_OPTIONS);
+  const dto = toInstance(dtoClass, value);
+  if (isValid(dto)) return dto;
   // A constraint on several properties together is reported once.
   const mistakes = [...new Set(describe(validateSync(dto)))];
   if (mistakes.length === 0) return dto;
@@ -227,10 +243,6 @@ export function validatedPropertiesOf(type: Function): ReadonlySet<string> {
   return new Set(validationsOf(type).map(({ propertyName }) => propertyName));
 }
 
-function validationsOf(type: Function) {
-  return getMetadataStorage().getTargetValidationMetadatas(type, '', true, false);
-}
-
 export function isExcluded(type: Function, property: string): boolean {
   return declared.findExcludeMetadata(type, property) !== undefined;
 }
@@ -252,9 +264,8 @@ function expose(dtoClass: DtoClass, property: string): void {
   declared.addTypeMetadata({
     target: dtoClass,
     propertyName: property,
-    // With the declared type, class-transformer would call `new BigInt()` for an array.
     reflectedType: undefined,
-    typeFunction: () => Object,
+    typeFunction: ANY_VALUE,
     options: {},
   });
   const direction = TransformationType.PLAIN_TO_CLASS;

@@ -100,7 +100,7 @@ export class UnreadBody {
     let isKept = true;
     const begin = performance.now();
     const whole = setTimeout(
-      () => request.failBody?.(new ServiceException(ERRORS.requestTimeout)),
+      () => request.bodyChunks?.destroy(new ServiceException(ERRORS.requestTimeout)),
       limits.milliseconds,
     );
     try {
@@ -124,7 +124,7 @@ export class UnreadBody {
     }
     if (!isKept) throw new ServiceException(ERRORS.tooManyBodies);
     // The token may have expired or been revoked meanwhile.
-    if (performance.now() - begin > SLOW) await request.requireValidToken?.();
+    if (performance.now() - begin > SLOW) await request.guard?.requireValidToken(request);
     return Buffer.concat(chunks, size);
   }
 

@@ -53,7 +53,7 @@ export function stopParsing(socket: Socket): void {
 export function lingeringClose(socket: Socket, timeout?: number): void {
   if (socket.destroyed) return;
   // Node calls it after the last response, and would destroy the socket.
-  socket.destroySoon = () => socket.end();
+  Object.assign(socket, { destroySoon: () => socket.end() });
   const timer = setTimeout(() => socket.destroy(), timeout ?? UNAUTHENTICATED.milliseconds);
   let left = timeout === undefined ? UNAUTHENTICATED.bytes : Infinity;
   const onData = ({ length }: Buffer) => {

@@ -36,7 +36,7 @@ const COMMON: readonly DocumentedError[] = [
 ];
 
 const HEADER_MEANINGS: Readonly<Record<string, string>> = {
-  'WWW-Authenticate': 'Why the credentials were refused (RFC 6750, section 3).',
+  'WWW-Authenticate': 'Why the credentials were rejected (RFC 6750, section 3).',
   'Retry-After': 'Seconds to wait before the request is sent again.',
   'RateLimit-Policy':
     'How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651).',

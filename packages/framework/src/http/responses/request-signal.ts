@@ -31,16 +31,16 @@ export const RequestSignal = createParamDecorator((_: unknown, context: Executio
   const end = (error: Error): void => {
     if (signal.aborted) return;
     controller.abort(error);
-    request.failBody?.(error);
+    request.bodyChunks?.destroy(error);
     // Work that waits for a client to read does not notice the signal.
     const rest = setTimeout(() => breakOff(response), REST).unref();
     response.once('close', () => clearTimeout(rest));
   };
-  const { requireValidToken } = request;
+  const { guard } = request;
   // `sleep` with a signal takes eight times as long.
   const check =
-    requireValidToken &&
-    setTimeout(() => void requireValidToken().then(checkAgain, end), CHECK).unref();
+    guard &&
+    setTimeout(() => void guard.requireValidToken(request).then(checkAgain, end), CHECK).unref();
   response.once('close', () => {
     clearTimeout(check);
     controller.abort();

@@ -114,7 +114,7 @@ export class Connection {
   /** Fails the current request, while its body is read or before its response has started. */
   fail(error: ServiceException): void {
     const response = this.current as Response | undefined;
-    if (response?.req.failBody !== undefined) response.req.failBody(error);
+    if (response?.req.bodyChunks !== undefined) response.req.bodyChunks.destroy(error);
     // Express passes the error to the filter.
     else if (response?.headersSent === false) response.req.next?.(error);
   }

@@ -1,16 +1,24 @@
-import { IncomingMessage } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerOptions } from 'node:http';
-import type { Express, Request } from 'express';
+import type { Express, Request, Response } from 'express';
 import type { HttpLimits } from './limits.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { boundedResponse } from '../responses/bounded-response.js';
 import { closeAfterUnreadBody } from '../body/unread-body.js';
 
-const SECURITY_FIELDS = Object.entries(SECURITY_HEADERS).flat();
-const WITHOUT_CACHE_CONTROL = Object.entries(SECURITY_HEADERS)
-  .filter(([name]) => name !== 'Cache-Control')
-  .flat();
+const SECURITY_FIELDS = fieldLines(Object.entries(SECURITY_HEADERS));
+const WITHOUT_CACHE_CONTROL = fieldLines(
+  Object.entries(SECURITY_HEADERS).filter(([name]) => name !== 'Cache-Control'),
+);
+
+function fieldLines(fields: readonly (readonly [name: string, value: string])[]): string {
+  return fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+}
+
+const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as {
+  readonly _storeHeader: (this: ServerResponse, statusLine: string, fields: unknown) => void;
+};
 
 /**
  * Request and response classes with Express's prototypes. Express calls `setPrototypeOf` on each request and response (in its
@@ -23,29 +31,58 @@ export function expressClasses(
   app: Express,
   { rejectedBody }: HttpLimits,
 ): Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
-  class ExpressRequest extends IncomingMessage {}
+  /* Fields that are added later do not fit into the object, so that V8 would keep them in another one. */
+  class ExpressRequest extends IncomingMessage {
+    id = '';
+    principal: Request['principal'] = undefined;
+    guard: Request['guard'] = undefined;
+    scopes: Request['scopes'] = undefined;
+    credentialsErrorReason: Request['credentialsErrorReason'] = undefined;
+    bodyChunks: Request['bodyChunks'] = undefined;
+    bodyIsRead = false;
+    span: Request['span'] = undefined;
+    body: unknown = undefined;
+    // Express's own.
+    res: unknown = undefined;
+    next: unknown = undefined;
+    baseUrl = '';
+    originalUrl = '';
+    params: unknown = undefined;
+    route: unknown = undefined;
+  }
 
   const BoundedResponse = boundedResponse();
 
   class ExpressResponse<Incoming extends IncomingMessage> extends BoundedResponse<Incoming> {
+    error: Response['error'] = undefined;
+    endsInError = false;
+    isBroken = false;
+    private fieldLines = '';
+
     override writeHead(status: number, ...others: unknown[]): this {
       const request = this.req as unknown as Request;
       closeAfterUnreadBody(request, this, rejectedBody);
       const [fields] = others;
-      // Passing all fields at once costs half as much as `setHeader` for each.
+      // Node.js would check each constant field in each response.
       if (Array.isArray(fields) && this.getHeaderNames().length === 0) {
-        return super.writeHead(status, [
-          ...(fields.includes('Cache-Control') ? WITHOUT_CACHE_CONTROL : SECURITY_FIELDS),
-          REQUEST_ID_HEADER,
-          request.id,
-          ...fields,
-        ]);
+        this.fieldLines = fields.includes('Cache-Control')
+          ? WITHOUT_CACHE_CONTROL
+          : SECURITY_FIELDS;
+        return super.writeHead(status, [REQUEST_ID_HEADER, request.id, ...fields]);
       }
+      // A response before, with a field that Node.js rejects, may have set it.
+      this.fieldLines = '';
       for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
         if (!this.hasHeader(name)) this.setHeader(name, value);
       }
       this.setHeader(REQUEST_ID_HEADER, request.id);
       return super.writeHead(status, ...(others as []));
+    }
+
+    /** Called by `writeHead`. */
+    // oxlint-disable-next-line no-underscore-dangle
+    _storeHeader(statusLine: string, fields: unknown): void {
+      storeHeader.call(this, statusLine + this.fieldLines, fields);
     }
   }
 

@@ -1,5 +1,7 @@
-import type { Principal } from '../../auth/principal.js';
+import type { Writable } from 'node:stream';
+import type { AuthGuard } from '../../auth/auth.guard.js';
 import type { CredentialsErrorReason } from '../../auth/credentials.error.js';
+import type { Principal, Scope } from '../../auth/principal.js';
 
 declare global {
   namespace Express {
@@ -10,15 +12,17 @@ declare global {
        * Set by the guard if the token is valid, never on a `@Public()` route. Such a client gets more time to finish a
        * rejected body.
        */
-      principal?: Principal;
-      /** Fails when the token is no longer valid. Set together with the principal. */
-      requireValidToken?: () => Promise<void>;
+      principal?: Principal | undefined;
+      /** Verifies the token again. Set together with the principal. */
+      guard?: Pick<AuthGuard, 'requireValidToken'> | undefined;
+      /** The route requires one of them. Set together with the principal. */
+      scopes?: readonly Scope[] | undefined;
       /** Why the guard rejected the request, or why its token became invalid. */
-      credentialsErrorReason?: CredentialsErrorReason;
-      /** Makes reading the body throw. Set while the body is read. */
-      failBody?: ((error: Error) => void) | undefined;
+      credentialsErrorReason?: CredentialsErrorReason | undefined;
+      /** Reading the body throws the error with which this is destroyed. Set while the body is read. */
+      bodyChunks?: Writable | undefined;
       /** The whole body was read at once, so that Node has not noticed its end yet. */
-      bodyIsRead?: boolean;
+      bodyIsRead?: boolean | undefined;
     }
 
     interface Response {

@@ -51,7 +51,7 @@ export function requestLog(log: Logger, metrics: Metrics) {
           principalId: principal?.id,
           refusal: credentialsErrorReason,
         },
-        sent ? 'request' : isBroken ? 'answer broken off' : 'request abandoned by the client',
+        sent ? 'request' : isBroken ? 'response interrupted' : 'request abandoned by the client',
       );
     });
   };

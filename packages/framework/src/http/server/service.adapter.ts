@@ -4,6 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
 import type { Observability } from '../../observability/observability.module.js';
+import { ServedRequests } from '../../observability/served-requests.js';
 import { preferLiteralPaths, unroutable } from './allowed-methods.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import type { Port } from './connection.js';
@@ -24,6 +25,7 @@ export class ServiceAdapter extends ExpressAdapter {
   constructor(
     private readonly limits: ServerLimits,
     private readonly observability: Observability,
+    private readonly requests = new ServedRequests(),
   ) {
     // Express reads these settings only once, before Nest uses the application.
     super(
@@ -40,10 +42,13 @@ export class ServiceAdapter extends ExpressAdapter {
     const app = this.getInstance<Express>();
     const { logger, metrics, tracer } = this.observability;
     const port: Port = {
-      serve: (request, response) => tracer.request(request, response, () => app(request, response)),
+      serve: (request, response) =>
+        tracer.request(request, response, () =>
+          this.requests.serve(request, () => app(request, response)),
+        ),
       recordError: ({ status, body: { error } }) => {
         const requestId = randomUUID();
-        logger.info({ requestId, status, error }, 'refused');
+        logger.info({ requestId, status, error }, 'rejected');
         metrics.recordError(error);
         return { ...SECURITY_HEADERS, [REQUEST_ID_HEADER]: requestId };
       },

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { fieldCount } from '../../auth/field-count.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
@@ -11,9 +12,10 @@ export function wellFormed(request: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     throw new ServiceException(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
   }
+  const { host } = headers;
   // HTTP/1.1 requires exactly one Host (RFC 9112, section 3.2). `headers` has only the first of several.
-  const [host, ...others] = request.headersDistinct['host'] ?? [];
-  if (others.length > 0 || (host === undefined ? httpVersion === '1.1' : !HOST.test(host))) {
+  const isMissing = host === undefined && httpVersion === '1.1';
+  if (isMissing || fieldCount(request, 'host') > 1 || (host !== undefined && !HOST.test(host))) {
     throw new ServiceException(
       ERRORS.badRequest,
       'the request needs exactly one valid Host header',

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { Batcher } from '../../database/batcher.js';
+import { Rejected } from '../../database/waiting-item.js';
 import { GroupLockedError, RowLockedError } from '../../database/database-error.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
 import type { Semaphore } from '../../database/semaphore.js';
@@ -7,9 +8,9 @@ import type { Statements } from '../../database/statements.js';
 import type { Tracer } from '../../observability/tracer.js';
 import { rowError } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
-import type { Identified, IdError, RowParameters } from '../properties/entity-columns.js';
+import type { Identified, IdError } from '../properties/entity-columns.js';
 import { findLocked } from '../locks/find-locked.js';
-import { GroupInsert, isSame } from './group-insert.js';
+import { GroupInsert } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
 import { neededKeys } from '../locks/locked-rows.js';
 import type { LockedRows, RowKey } from '../locks/locked-rows.js';
@@ -93,49 +94,69 @@ export class GroupCreate<Content extends Identified> {
     this.lastCreate = performance.now();
     return this.createBy(
       outer === undefined ? (row) => this.store(row) : (row) => this.storeInOuter(outer, row),
-      content,
-      actor,
+      () => this.rowOf(content, actor),
     );
   }
 
-  /** Like {@link create}, for a request with many rows, to which requests with a single row have priority. */
-  createOneOfMany(content: Content, actor?: Actor): Promise<Stored> {
-    return this.createBy((row) => this.store(row), content, actor);
+  /**
+   * Creates many rows of one request, to which requests with a single row have priority.
+   *
+   * @returns what {@link create} returns or throws, for each row, when all are settled
+   */
+  async createMany(rows: readonly Row<Content>[]): Promise<readonly (Stored | Rejected)[]> {
+    const begun = performance.now();
+    const results: (Stored | Rejected)[] = [];
+    const others: Promise<unknown>[] = [];
+    for (const [at, outcome] of (await this.groups.addAll(rows)).entries()) {
+      if (outcome === 'created' || outcome === 'unchanged') {
+        results[at] = outcome;
+        continue;
+      }
+      const row = rows[at]!;
+      const group = outcome instanceof Rejected ? Promise.reject(outcome.reason) : outcome;
+      const created = this.createBy(
+        () => this.store(row, begun, group),
+        () => row,
+      );
+      const settled = created.catch((error: unknown) => new Rejected(error));
+      others.push(settled.then((result) => (results[at] = result)));
+    }
+    await Promise.all(others);
+    return results;
+  }
+
+  /**
+   * @param actor required if creates are recorded
+   * @throws ServiceException if no column can store a value
+   */
+  rowOf(content: Content, actor: Actor | undefined): Row<Content> {
+    const { columns, recorder } = this.options;
+    return {
+      content,
+      parameters: columns().parametersOf(content),
+      actor: recorder?.statements === undefined ? [] : actorParameters(requireActor(actor)),
+    };
   }
 
   private async createBy(
     store: (row: Row<Content>) => Promise<Outcome>,
-    content: Content,
-    actor: Actor | undefined,
+    make: () => Row<Content>,
   ): Promise<Stored> {
-    const { idTaken, recorder } = this.options;
-    const row = {
-      content,
-      parameters: this.parametersOf(content),
-      actor: recorder?.statements === undefined ? [] : actorParameters(requireActor(actor)),
-    };
+    const row = make();
     let outcome: Outcome;
     // Not `withRowErrors`: each create would pay for its promise.
     try {
       outcome = await store(row);
     } catch (error) {
-      throw rowError(this.options, content, error);
+      throw rowError(this.options, row.content, error);
     }
-    if (outcome === 'taken') throw idTaken(content.id);
+    if (outcome === 'taken') throw this.options.idTaken(row.content.id);
     if (outcome === 'locked') throw new RowLockedError();
     return outcome;
   }
 
   get sinceCreate(): number {
     return performance.now() - this.lastCreate;
-  }
-
-  isSame(one: Content, other: Content): boolean {
-    return isSame(this.parametersOf(one), this.parametersOf(other));
-  }
-
-  private parametersOf(content: Content): RowParameters {
-    return this.options.columns().parametersOf(content);
   }
 
   private async storeInOuter(outer: EntityManager, row: Row<Content>): Promise<Outcome> {
@@ -145,25 +166,30 @@ export class GroupCreate<Content extends Identified> {
     return outcome!;
   }
 
-  private async store(row: Row<Content>): Promise<Outcome> {
+  /** @param ended its outcome in a group that has ended */
+  private async store(
+    row: Row<Content>,
+    begun = performance.now(),
+    ended?: Outcome | Promise<Outcome>,
+  ): Promise<Outcome> {
     const { locked } = this.options;
-    const begun = performance.now();
-    while (!this.needs(row, locked)) {
-      const outcome = await this.storeIn(this.groups, row, begun);
+    let group = ended;
+    while (group !== undefined || !this.needs(row, locked)) {
+      const outcome = await this.unlessLocked(row, group ?? this.groups.add(row, begun));
       if (outcome !== 'locked') return outcome;
+      group = undefined;
     }
-    const outcome = await this.storeIn(this.waiting, row, begun);
+    const outcome = await this.unlessLocked(row, this.waiting.add(row, begun));
     if (outcome !== 'locked') for (const key of this.keysOf(row)) locked.delete(key);
     return outcome;
   }
 
-  private async storeIn(
-    groups: Batcher<Row<Content>, Outcome>,
+  private async unlessLocked(
     row: Row<Content>,
-    begun: number,
+    group: Outcome | Promise<Outcome>,
   ): Promise<Outcome> {
     try {
-      return await groups.add(row, begun);
+      return await group;
     } catch (error) {
       if (!(error instanceof RowLockedError)) throw error;
       // Another transaction creates this row: `findLocked` sees all others.

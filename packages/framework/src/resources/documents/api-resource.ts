@@ -68,7 +68,7 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
 
 /** The `plural` of {@link ApiResource}, if the controller has it. */
 export function pluralOf(controller: Type): string | undefined {
-  return Reflect.getMetadata(PLURAL, controller) as string | undefined;
+  return Reflect.getOwnMetadata(PLURAL, controller) as string | undefined;
 }
 
 /** @throws TypeError for a usual route that cannot be documented */

@@ -24,7 +24,7 @@ export const create: Document = (words, { body, response, status }) => {
       words,
       `create${Single}`,
       `Create ${one}`,
-      `${isIdChosen ? chosenId(words) : madeId(words)} Members that ${schemaName(body)} does not define are ignored.`,
+      `${isIdChosen ? chosenId(words) : madeId(words)} Fields that ${schemaName(body)} does not define are ignored.`,
     ),
     ApiBody({
       type: body,
@@ -57,11 +57,11 @@ export const create: Document = (words, { body, response, status }) => {
 };
 
 function chosenId({ one, noun }: Words): string {
-  return `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose answer was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change.`;
+  return `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose response was lost can be sent again. If the id belongs to ${one} with other content, the request fails and the stored ${noun} does not change.`;
 }
 
 function madeId({ one, noun }: Words): string {
-  return `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first answer. Without one, each request creates ${one}.`;
+  return `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first response. Without one, each request creates ${one}.`;
 }
 
 function chosenIdErrors({ one, first, errors: { idTaken } }: Words) {

@@ -33,7 +33,7 @@ export const get: Document = (words, { response, status }) => {
     ApiHeader({
       name: 'If-None-Match',
       required: false,
-      description: `Entity tags that the client has. If the ${noun} still has one of them, the answer is 304, without a body.`,
+      description: `Entity tags that the client has. If the ${noun} still has one of them, the response is 304, without a body.`,
       schema: ENTITY_TAGS_SCHEMA,
     }),
     ApiResponse({
@@ -63,7 +63,7 @@ export const list: Document = (words, { response, status }) => {
       words,
       `list${words.Many}`,
       `List ${plural}`,
-      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. A parameter that is unknown is refused, and so is one that is given twice, unless it is a list.`,
+      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. An unknown parameter is rejected, and so is one that is given twice, unless it is a list.`,
     ),
     ApiResponse({
       status,
@@ -102,7 +102,7 @@ export const replace: Document = (words, method) => {
       words,
       `replace${words.Single}`,
       `Replace ${one}`,
-      `Replaces all members of a stored ${noun}, except its id. Does not create ${one}.`,
+      `Replaces all fields of a stored ${noun}, except its id. Does not create ${one}.`,
     ),
     ...change(words, method),
     ApiBody({
@@ -126,15 +126,15 @@ export const patch: Document = (words, method) => [
   operation(
     words,
     `patch${words.Single}`,
-    `Change members of ${words.one}`,
-    'Applies a JSON Merge Patch (RFC 7396): changes the members that the body has. `null` removes a member.',
+    `Change fields of ${words.one}`,
+    'Applies a JSON Merge Patch (RFC 7396): changes the fields that the body has. `null` removes a field.',
   ),
   ...change(words, method),
   ApiConsumes(...PATCH_TYPES),
   ApiBody({
     type: method.body,
     required: true,
-    description: 'The members to change.',
+    description: 'The fields to change.',
     examples: words.examples.patch ?? {},
   }),
   ApiResponse({
@@ -204,8 +204,10 @@ function patched({ first, examples }: Words) {
   const { id } = first;
   let stored: object = { id, ...(Object.values(examples.replace ?? {}).at(-1)?.value ?? first) };
   return mapExamples(examples.patch, (changes) => {
-    const members = Object.entries({ ...stored, ...changes }).filter(([, value]) => value !== null);
-    stored = { id, ...Object.fromEntries(members) };
+    const properties = Object.entries({ ...stored, ...changes }).filter(
+      ([, value]) => value !== null,
+    );
+    stored = { id, ...Object.fromEntries(properties) };
     return stored;
   });
 }

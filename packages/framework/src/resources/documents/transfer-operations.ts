@@ -13,7 +13,7 @@ export const importRows: Document = (words, { response, status }) => {
   const rejected = [{ ...second, id: id + 1 }, { id: id + 2 }];
   const examples = (two: readonly object[], line: readonly object[]) => ({
     [plural]: { summary: `Two ${plural}`, value: ndjson(...two) },
-    'refused-line': { summary: 'A line that is refused', value: ndjson(...line) },
+    'refused-line': { summary: 'A rejected line', value: ndjson(...line) },
   });
   return [
     ApiRepeatable(),
@@ -21,7 +21,7 @@ export const importRows: Document = (words, { response, status }) => {
       words,
       `import${words.Many}`,
       `Import ${plural}`,
-      `Creates ${one} for each line of the body, which is a ${schemaName(response)} in JSON. A line that is refused does not stop the others. The answer arrives while the body is sent: a line for each refused line, and at the end a summary. There are no parameters; a request with any is refused.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
+      `Creates ${one} for each line of the body, which is a ${schemaName(response)} in JSON. A rejected line does not stop the others. The response arrives while the body is sent: a line for each rejected line, and at the end a summary. There are no parameters; a request with any is rejected.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
     ),
     ApiConsumes(NDJSON),
     ApiBody({
@@ -32,15 +32,15 @@ export const importRows: Document = (words, { response, status }) => {
     }),
     ApiResponse({
       status,
-      description: `Lines of JSON: one for each refused line of the body, and a summary at the end.
+      description: `Lines of JSON: one for each rejected line of the body, and a summary at the end.
 
-| Line | Member | Meaning |
+| Line | Field | Meaning |
 | --- | --- | --- |
-| refused | \`line\` | its number in the body, from 1 |
-| refused | \`error\`, \`message\` | as in an Error |
+| rejected | \`line\` | its number in the body, from 1 |
+| rejected | \`error\`, \`message\` | as in an Error |
 | summary | \`created\` | how many ${plural} are stored now |
 | summary | \`unchanged\` | how many were stored before |
-| summary | \`refused\` | how many lines were refused |
+| summary | \`refused\` | how many lines were rejected |
 
 If the import could not go on, the last line is an Error without \`line\`.`,
       content: {
@@ -72,7 +72,7 @@ export const exportRows: Document = (words, { response, status }) => {
       words,
       `export${words.Many}`,
       `Export ${plural}`,
-      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen ? ' The answer can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
+      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen ? ' The response can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
     ),
     ApiResponse({
       status,

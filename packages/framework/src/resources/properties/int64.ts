@@ -40,7 +40,7 @@ const RANGE = `must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
 
 /** The message for any other parameter. */
 export function int64Constraint(name: string): string {
-  return `${name} ${RANGE}, in canonical decimal form`;
+  return `${name} ${RANGE}, as digits without leading zeros`;
 }
 
 /** Declares the type, validation and schema of a property of type `bigint`. */

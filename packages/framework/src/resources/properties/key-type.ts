@@ -36,7 +36,7 @@ export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
     parse: parseInt64,
     constraintOf: int64Constraint,
     describe: (noun) =>
-      `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, in canonical decimal form.`,
+      `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, as digits without leading zeros.`,
     missing: '404',
   },
   uuid: {

@@ -53,7 +53,7 @@ function isTimestamp(value: unknown): value is Date {
 
 /** Declares the type, validation and schema of a property of type `Date`. */
 export function TimestampField(options: PropertyOptions<string>): PropertyDecorator {
-  const description = `${options.description} At most milliseconds; answered in UTC.`;
+  const description = `${options.description} At most milliseconds; returned in UTC.`;
   return Field(
     { type: 'string', format: 'date-time', ...options, description },
     Parsed(parseTimestamp),

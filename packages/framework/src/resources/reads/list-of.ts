@@ -64,7 +64,7 @@ function SortBy(sortable: readonly string[]): PropertyDecorator {
       ...TEXT_SCHEMA,
       enum: orders,
       default: 'id',
-      description: `The order of the items: ${orders.map((order) => `\`${order}\``).join(', ')}. \`-\` means from the greatest to the least.${nulls}`,
+      description: `The order of the items: ${orders.map((order) => `\`${order}\``).join(', ')}. \`-\` means descending.${nulls}`,
       isOptional: true,
     },
     IsIn(orders, { message: `sort must be one of ${orders.join(', ')}` }),

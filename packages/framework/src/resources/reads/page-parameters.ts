@@ -18,7 +18,7 @@ export function Limit(): PropertyDecorator {
       minimum: 1,
       maximum: MAX_LIMIT,
       default: 50,
-      description: 'The most items of the page.',
+      description: 'The maximum number of items on the page.',
     }),
     Parsed((text) => (/^[1-9]\d{0,3}$/.test(text) ? Number(text) : undefined)),
     Max(MAX_LIMIT, { message: `limit must be an integer between 1 and ${MAX_LIMIT}` }),

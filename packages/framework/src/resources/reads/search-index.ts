@@ -27,10 +27,11 @@ const functionFor = (index: string) => `SELECT CASE
   WHERE pg_class.oid = to_regclass('${index}') AND amname = 'gin'`;
 
 /** A search with a GIN index of pg_trgm. */
-export interface Search {
-  readonly index: string;
-  readonly member: string;
-}
+export type Search = { readonly index: string } & (
+  | { readonly property: string }
+  /** @deprecated Use `property`. */
+  | { readonly member: string }
+);
 
 /**
  * Keeps requests from cleaning the GIN index of a search. PostgreSQL appends new texts to a pending list, and the statement that
@@ -45,17 +46,20 @@ export class SearchIndex {
   private characters = 0;
   private pausedUntil = 0;
   private isReported = false;
+  private readonly property: string;
 
   constructor(
     private readonly search: Search,
     private readonly dataSource: DataSource,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.property = 'property' in search ? search.property : search.member;
+  }
 
   /** To be called with all stored rows. */
   note(rows: readonly object[]): void {
     for (const row of rows) {
-      const { [this.search.member]: text } = row as Readonly<Record<string, unknown>>;
+      const { [this.property]: text } = row as Readonly<Record<string, unknown>>;
       // A word of n characters has n + 1 trigrams.
       if (typeof text === 'string') this.characters += text.length + 1;
     }

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { Rejected } from '../../database/waiting-item.js';
 import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
@@ -10,17 +11,18 @@ import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { Tracer } from '../../observability/tracer.js';
 import type { Identified } from '../properties/entity-columns.js';
 import type { GroupCreate } from '../creates/group-create.js';
-import type { Stored } from '../creates/group-insert.js';
+import { isSame } from '../creates/group-insert.js';
+import type { Row, Stored } from '../creates/group-insert.js';
 import { inOrder } from './in-order.js';
 import type { Window } from './in-order.js';
 import type { Actor } from '../recording/actor.js';
-import { retried } from './retried.js';
+import { isTemporary, retried } from './retried.js';
 
 /**
- * Limits of the lines of an import that wait for the database. Single creates wait behind them, so there are fewer while single
- * creates arrive. All imports fill half of the queue.
+ * Limits of the lines that wait for the database: of all imports together, half of the queue, and of each import while single
+ * creates arrive, which wait behind them.
  */
-export const WINDOW = { items: 64, besideCreates: 16, bytes: 1024 * 1024 };
+export const WINDOW = { items: 512, besideCreates: 16, bytes: 1024 * 1024 };
 
 /** The age up to which a single create counts as arriving, in milliseconds. */
 const RECENT = 1_000;
@@ -29,12 +31,18 @@ interface RejectedLine extends ErrorDto {
   readonly line: number;
 }
 
+/** A line that is being stored. */
 interface Storing<Content> {
-  readonly content: Content;
-  readonly stored: Promise<Stored>;
+  readonly row: Row<Content>;
+  /** The results of its group. */
+  readonly group: Promise<readonly (Stored | Rejected)[]>;
+  /** Its place in the group. */
+  readonly at: number;
 }
 
 type StoringById<Content> = Map<bigint, Storing<Content>>;
+
+type Store<Content> = (rows: readonly Row<Content>[]) => Promise<readonly (Stored | Rejected)[]>;
 
 export interface ImportsOptions<Content extends Identified> {
   readonly dto: Type<Content>;
@@ -46,7 +54,11 @@ export interface ImportsOptions<Content extends Identified> {
 
 export class Imports<Content extends Identified> {
   private readonly window: Window<Line> = {
-    items: () => (this.options.creates.sinceCreate < RECENT ? WINDOW.besideCreates : WINDOW.items),
+    items: () => {
+      const { creates, slots } = this.options;
+      const isBeside = creates.sinceCreate < RECENT;
+      return isBeside ? WINDOW.besideCreates : Math.floor(WINDOW.items / slots.used);
+    },
     size: WINDOW.bytes,
     sizeOf: ({ length }) => length,
   };
@@ -69,13 +81,11 @@ export class Imports<Content extends Identified> {
     signal: AbortSignal,
     actor?: Actor,
   ): AsyncGenerator<string> {
-    const { creates, slots, tracer } = this.options;
-    const giveBack = slots.take();
+    const giveBack = this.options.slots.take();
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
-    const store = (content: Content) =>
-      retried(signal, () => tracer.serving([], () => creates.createOneOfMany(content, actor)));
-    const create = (line: Line) => this.create(line, storing, store);
+    const store = (rows: readonly Row<Content>[]) => this.store(rows, signal);
+    const create = (some: readonly Line[]) => this.create(some, actor, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, signal)) {
         let rejected = '';
@@ -94,28 +104,76 @@ export class Imports<Content extends Identified> {
     yield toLine(summary);
   }
 
+  /** Creates a row for each line. */
   private async create(
-    line: Line,
+    lines: readonly Line[],
+    actor: Actor | undefined,
     storing: StoringById<Content>,
-    store: (content: Content) => Promise<Stored>,
-  ): Promise<Stored | RejectedLine> {
-    try {
-      const content = lineToDto(this.options.dto, line);
-      const { id } = content;
-      const current = { content, stored: this.storeAfter(storing.get(id), content, store) };
-      storing.set(id, current);
+    store: Store<Content>,
+  ): Promise<readonly (Stored | RejectedLine | Rejected)[]> {
+    const { creates, dto } = this.options;
+    const rows: Row<Content>[] = [];
+    // Begins when all lines are parsed.
+    const group = Promise.resolve(rows).then(store);
+    const parsed = lines.map((line): Storing<Content> | Rejected => {
       try {
-        return await current.stored;
-      } finally {
-        if (storing.get(id) === current) storing.delete(id);
+        const row = creates.rowOf(lineToDto(dto, line), actor);
+        const earlier = storing.get(row.content.id);
+        const one =
+          earlier === undefined
+            ? { row, group, at: rows.push(row) - 1 }
+            : { row, group: storeAfter(earlier, row, store), at: 0 };
+        storing.set(row.content.id, one);
+        return one;
+      } catch (error) {
+        return new Rejected(error);
       }
-    } catch (error) {
-      const isOfRow = isCausedByRow(error);
-      const { status, body } = toErrorResponse(error);
-      if (status >= 500 && !isOfRow) throw error;
-      if (isOfRow) this.report(error);
-      return { line: line.number, error: body.error, message: body.message };
+    });
+    const stored = await group;
+    const results: (Stored | RejectedLine | Rejected)[] = [];
+    for (const [index, one] of parsed.entries()) {
+      // Without a promise for each line.
+      const result =
+        one instanceof Rejected ? one : (one.group === group ? stored : await one.group)[one.at]!;
+      results.push(result instanceof Rejected ? this.rejected(lines[index]!, result) : result);
+      if (one instanceof Rejected) continue;
+      const { id } = one.row.content;
+      if (storing.get(id) === one) storing.delete(id);
     }
+    return results;
+  }
+
+  /** Retries what may succeed later. Never rejects: nobody waits for some of its promises. */
+  private async store(
+    rows: readonly Row<Content>[],
+    signal: AbortSignal,
+  ): Promise<readonly (Stored | Rejected)[]> {
+    const { creates, tracer } = this.options;
+    const results: (Stored | Rejected)[] = [];
+    let open = rows.map((_, at) => at);
+    try {
+      await retried(signal, async () => {
+        const some = open.map((at) => rows[at]!);
+        const stored = await tracer.serving([], () => creates.createMany(some));
+        for (const [index, at] of open.entries()) results[at] = stored[index]!;
+        open = open.filter((at) => isTemporary((results[at] as Partial<Rejected>).reason));
+        const [first] = open;
+        if (first !== undefined) throw (results[first] as Rejected).reason;
+      });
+    } catch (error) {
+      for (const at of open) results[at] = new Rejected(error);
+    }
+    return results;
+  }
+
+  /** @returns the line of the response, or `result` if it ends the import */
+  private rejected({ number }: Line, result: Rejected): RejectedLine | Rejected {
+    const { reason } = result;
+    const isOfRow = isCausedByRow(reason);
+    const { status, body } = toErrorResponse(reason);
+    if (status >= 500 && !isOfRow) return result;
+    if (isOfRow) this.report(reason);
+    return { line: number, error: body.error, message: body.message };
   }
 
   /** Not each line: a million may be rejected for one reason. */
@@ -123,19 +181,17 @@ export class Imports<Content extends Identified> {
     const repeated = this.repeated.note(error, 'import');
     if (repeated === undefined) return;
     const context = { err: error, ...(repeated > 0 && { repeated }) };
-    this.options.logger.error(context, 'the database refused a line');
+    this.options.logger.error(context, 'the database rejected a line');
   }
+}
 
-  private async storeAfter(
-    earlier: Storing<Content> | undefined,
-    content: Content,
-    store: (content: Content) => Promise<Stored>,
-  ): Promise<Stored> {
-    if (earlier !== undefined && this.options.creates.isSame(earlier.content, content)) {
-      await earlier.stored;
-      return 'unchanged';
-    }
-    await earlier?.stored.catch(() => {});
-    return store(content);
-  }
+/** Stores a row with the id of a row that is being stored. */
+async function storeAfter<Content>(
+  earlier: Storing<Content>,
+  row: Row<Content>,
+  store: Store<Content>,
+): Promise<readonly (Stored | Rejected)[]> {
+  const result = (await earlier.group)[earlier.at]!;
+  if (!isSame(earlier.row.parameters, row.parameters)) return store([row]);
+  return [result instanceof Rejected ? result : 'unchanged'];
 }

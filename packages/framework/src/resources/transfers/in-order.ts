@@ -1,31 +1,37 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Sum } from '../../bounds/sum.js';
+import { Rejected } from '../../database/waiting-item.js';
 
-/** Limits of the items in work. The last item may exceed the size. */
+/** Small groups let other requests run between them. The batcher stores several together. */
+const MAX_GROUPS = 8;
+
+/** Limits of the items in work. The last group may exceed the size. */
 export interface Window<Item> {
-  /** May change over time. */
+  /** In work. May change over time. */
   items(): number;
   readonly size: number;
   sizeOf(item: Item): number;
 }
 
-interface Work<Result> {
+interface Group<Result> {
+  readonly items: number;
   readonly size: number;
-  outcome?: PromiseSettledResult<Result>;
+  results: readonly (Result | Rejected)[];
   readonly ended: Promise<void>;
 }
 
 /**
- * Works on several items at once while further items arrive, and yields the available results in the order of the items. While the
+ * Works on groups of items while further items arrive, and yields the results of each group in the order of the items. While the
  * window is full, no item is taken. An error, of an item or of the source, is thrown after the results of the items before and
  * the end of all work.
  *
+ * @param perform returns a result for each item
  * @param signal when it aborts, no further item is taken, and its reason is thrown if items may be left
  */
 export async function* inOrder<Item, Result>(
   items: AsyncIterable<readonly Item[]>,
   window: Window<Item>,
-  perform: (item: Item) => Promise<Result>,
+  perform: (items: readonly Item[]) => Promise<readonly (Result | Rejected)[]>,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Result[]> {
   const source = items[Symbol.asyncIterator]();
@@ -33,32 +39,36 @@ export async function* inOrder<Item, Result>(
   let next: ReturnType<typeof read> | undefined = read();
   let arrived: readonly Item[] = [];
   let taken = 0;
-  const works: Work<Result>[] = [];
+  const groups: Group<Result>[] = [];
+  const inWork = new Sum();
   const size = new Sum();
   let sourceError: PromiseRejectedResult | undefined;
   try {
     for (;;) {
-      while (taken < arrived.length && works.length < window.items() && size.value < window.size) {
-        if (signal.aborted) break;
-        const work = start(arrived[taken++]!);
-        works.push(work);
-        size.add(work.size);
+      while (taken < arrived.length && groups.length < MAX_GROUPS && size.value < window.size) {
+        const limit = window.items();
+        const free = limit - inWork.value;
+        if (signal.aborted || free <= 0) break;
+        const some = arrived.slice(taken, taken + Math.min(free, Math.ceil(limit / MAX_GROUPS)));
+        taken += some.length;
+        const group = start(some);
+        groups.push(group);
+        inWork.add(group.items);
+        size.add(group.size);
       }
       const further = signal.aborted || taken < arrived.length ? undefined : next;
-      const waits = [works[0]?.ended, further].filter((wait) => wait !== undefined);
+      const waits = [groups[0]?.ended, further].filter((wait) => wait !== undefined);
       if (waits.length === 0) break;
       const event = await Promise.race(waits);
       if (event === undefined) {
-        const results: Result[] = [];
-        for (const work of works) {
-          if (work.outcome?.status !== 'fulfilled') break;
-          results.push(work.outcome.value);
-          size.subtract(work.size);
-        }
-        works.splice(0, results.length);
-        yield results;
-        const failed = works[0]?.outcome;
-        if (failed?.status === 'rejected') throw failed.reason;
+        const { results, items: ended, size: done } = groups.shift()!;
+        inWork.subtract(ended);
+        size.subtract(done);
+        const error = results.find((result) => result instanceof Rejected);
+        yield (
+          error === undefined ? results : results.slice(0, results.indexOf(error))
+        ) as readonly Result[];
+        if (error !== undefined) throw error.reason;
         // Results can be ready as fast as items arrive: let other requests run.
         await immediate();
       } else if (event.status === 'rejected') {
@@ -77,18 +87,19 @@ export async function* inOrder<Item, Result>(
   } finally {
     // Not awaited: the source may be waiting for an item.
     source.return?.()?.catch(() => {});
-    await Promise.all(works.map(({ ended }) => ended));
+    await Promise.all(groups.map(({ ended }) => ended));
   }
 
-  function start(item: Item): Work<Result> {
-    // Promise.allSettled would take twice as long.
-    const work: Work<Result> = {
-      size: window.sizeOf(item),
-      ended: perform(item).then(
-        (value) => void (work.outcome = { status: 'fulfilled', value }),
-        (reason: unknown) => void (work.outcome = { status: 'rejected', reason }),
+  function start(some: readonly Item[]): Group<Result> {
+    const group: Group<Result> = {
+      items: some.length,
+      size: some.reduce((sum, item) => sum + window.sizeOf(item), 0),
+      results: [],
+      ended: perform(some).then(
+        (results) => void (group.results = results),
+        (reason: unknown) => void (group.results = [new Rejected(reason)]),
       ),
     };
-    return work;
+    return group;
   }
 }

@@ -22,6 +22,6 @@ export async function retried<Result>(
   }
 }
 
-function isTemporary(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   return error instanceof ServiceException && error.kind.isTemporary;
 }

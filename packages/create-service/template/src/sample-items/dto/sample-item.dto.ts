@@ -24,7 +24,7 @@ export class SampleItemReplacementDto extends ReplacementOf(SampleItem) {}
 @BodyTypes(...PATCH_TYPES)
 @ApiSchema({
   name: 'SampleItemPatch',
-  description: 'The members to change. Members that are absent stay as they are.',
+  description: 'The fields to change. Fields that are absent stay as they are.',
 })
 export class SampleItemPatchDto extends PatchOf(SampleItem) {}
 

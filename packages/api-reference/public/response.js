@@ -10,10 +10,10 @@ const BEGINNING = 100_000;
 const SHOWN = 1_000_000;
 const KEPT = 100_000_000;
 
-const template = document.querySelector('#answer');
+const template = document.querySelector('#response');
 
-/** Sends a request, and shows its answer while it arrives. */
-export async function showAnswer(form, request, sending) {
+/** Sends a request, and shows its response while it arrives. */
+export async function showResponse(form, request, sending) {
   const view = newView(form, request);
   const start = performance.now();
   const progress = view.querySelector('.progress');
@@ -31,7 +31,7 @@ export async function showAnswer(form, request, sending) {
   try {
     response = await fetch(request.url, {
       ...request,
-      // A 304 is an answer for the reader, not for the cache.
+      // A 304 is a response for the reader, not for the cache.
       cache: 'no-store',
       signal: sending.signal,
     });
@@ -52,14 +52,18 @@ export async function showAnswer(form, request, sending) {
     if (isEvents(response) && end === '') end = '. Ended by the service';
   } catch (error) {
     if (sending.signal.aborted) end = '. Canceled';
-    else showProblem(view, `${response ? 'The answer broke off' : 'No answer'}: ${error.message}.`);
+    else
+      showProblem(
+        view,
+        `${response ? 'The response was interrupted' : 'No response'}: ${error.message}.`,
+      );
   }
   clearInterval(clock);
   state = '';
   tell();
   if (!response || size === 0) return;
   const body = new Blob(parts);
-  view.querySelector('.answer-body').classList.remove('following');
+  view.querySelector('.response-body').classList.remove('following');
   if (!isEvents(response)) await showBeginning(view, response, body);
   if (response.status >= 400) await showRemedy(view, form, body);
   await offerToGoOn(view, form, response, body);
@@ -75,13 +79,13 @@ function reveal(view) {
 
 /** Shows the end of a text while it arrives. */
 function newestLines(view, shown) {
-  const block = view.querySelector('.answer-body pre');
+  const block = view.querySelector('.response-body pre');
   const code = block.querySelector('code');
   const cut = view.querySelector('.cut');
   const decoder = new TextDecoder();
   let text = '';
   let frame;
-  const place = view.querySelector('.answer-body');
+  const place = view.querySelector('.response-body');
   place.classList.add('following');
   place.hidden = false;
   return (chunk) => {
@@ -134,13 +138,13 @@ function showHead(view, response) {
     const isExpired = response.headers.get('WWW-Authenticate')?.includes('the token has expired');
     showProblem(
       view,
-      (isExpired && expired) || 'The service answers only requests with a valid token.',
+      (isExpired && expired) || 'The service accepts only requests with a valid token.',
     );
     for (const remedy of view.querySelectorAll('.hint button')) remedy.hidden = false;
   }
   const headers = [...response.headers].map((pair) => pair.join(': '));
   view.querySelector('.live-headers').textContent = headers.join('\n');
-  view.querySelector('.answer-headers').hidden = false;
+  view.querySelector('.response-headers').hidden = false;
 }
 
 function showProblem(view, text) {
@@ -148,10 +152,10 @@ function showProblem(view, text) {
   view.querySelector('.hint').hidden = false;
 }
 
-/** Shows what the page says about the number of the failure, and leads there. */
+/** Shows what the page says about the number of the error, and leads there. */
 async function showRemedy(view, form, body) {
   const [, number] = /"error":\s*(\d+)/.exec(await body.slice(0, BEGINNING).text()) ?? [];
-  const owners = [form.dataset.name, 'common-failures', 'other-failures'];
+  const owners = [form.dataset.name, 'common-errors', 'other-errors'];
   const row = owners
     .map((owner) => document.getElementById(`${owner}.${number}`))
     .find((one) => one?.cells[2]?.textContent);
@@ -166,7 +170,7 @@ async function showRemedy(view, form, body) {
 
 /** Shows the beginning, and offers the rest. */
 async function showBeginning(view, response, body) {
-  const code = view.querySelector('.answer-body code');
+  const code = view.querySelector('.response-body code');
   const cut = view.querySelector('.cut');
   const all = view.querySelector('[name="all"]');
   const textOf = async (limit) => {
@@ -188,7 +192,7 @@ async function showBeginning(view, response, body) {
       all.hidden = true;
     });
   }
-  view.querySelector('.answer-body').hidden = false;
+  view.querySelector('.response-body').hidden = false;
 }
 
 function offerDownload(view, form, response, body) {
