@@ -22,6 +22,8 @@ export type ServiceConfig = Config & {
   readonly database: { readonly url: string; readonly connectsAtOnce?: boolean };
 };
 
+export type CommandConfig = ReturnType<typeof readCommandConfig>;
+
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
 /** The prefix of the tokens in the documentation, which are not secret. */

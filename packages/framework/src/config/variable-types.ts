@@ -23,10 +23,10 @@ export const ROLE_NAME = textThat(
   'the name of a role, at most 63 bytes',
 );
 
-/** PostgreSQL keeps names that begin with `pg_` for itself. */
+/** What SQL reads alike with quotes and without. PostgreSQL keeps some names for itself. */
 export const SCHEMA_NAME = textThat(
-  (raw) => Buffer.byteLength(raw) <= 63 && !raw.startsWith('pg_'),
-  'the name of a schema, at most 63 bytes, that does not begin with pg_',
+  (raw) => /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(raw),
+  'the name of a schema of its own: 1 to 63 of the characters a-z 0-9 _, first no digit and not pg_',
 );
 
 export const BOOLEAN: VariableType<boolean> = {

@@ -1,20 +1,18 @@
-import { crc32 } from 'node:zlib';
+import { escapeLiteral } from 'pg';
+
+/*
+ * All keys in one place, because two users of one key wait for each other. The upper 32 bits are 1 for the database, and
+ * an object id, 16384 or more, for a table or an index. `@resource-service/local` has 7_526_841_014, releases up to 1.2
+ * have 7_526_841_015 and 7_526_841_017, too.
+ */
 
 /**
- * All in one place, because two users of one key wait for each other. `@resource-service/local` has 7_526_841_014. A key
- * that a release has used keeps its meaning: instances of two releases run side by side. Functions of a table use keys
- * whose upper 32 bits are its object id, 16384 or more; here, these bits are 1.
+ * Held by the instance that migrates, also in another schema: two migrations at a time would make an extension twice,
+ * change the same row of a catalog, or wait for each other's snapshots.
  */
-export const ADVISORY_LOCKS = {
-  /** Held by the instance that migrates. */
-  migrations: 7_526_841_013,
-  /** Held by the replica that cleans an index of searches. */
-  searchIndex: 7_526_841_015,
-  /** For issuing a token, so that two together do not exceed a limit. */
-  tokenIssuance: 7_526_841_017,
-} as const;
+export const MIGRATION_LOCK = 7_526_841_013;
 
-/** Services with a schema each migrate side by side: the upper 32 bits are 2. */
-export function migrationLockOf(schema: string | undefined): number {
-  return schema === undefined ? ADVISORY_LOCKS.migrations : 2 * 2 ** 32 + crc32(schema);
+/** An expression for the key of a table or an index in the search path, so that services with a schema each share none. */
+export function lockOf(relation: string): string {
+  return `${escapeLiteral(relation)}::regclass::oid::bigint << 32 | 1`;
 }

@@ -6,7 +6,6 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
 import { isOutage, NoPrimaryError, StandbyError } from './database-error.js';
-import { extraOf } from './data-source.js';
 import { describeError } from '../observability/describe-error.js';
 import { hostOf } from './connections/find-primary.js';
 
@@ -130,8 +129,6 @@ async function requireUtf8(dataSource: DataSource, server: string): Promise<void
  * @throws StartupError
  */
 export async function requireSchemaToCreateIn(dataSource: DataSource): Promise<void> {
-  // The migrations create it.
-  if (extraOf(dataSource).schema !== undefined) return;
   const [row] = await dataSource.query<{ schema: string | null }[]>(
     'SELECT current_schema() AS schema',
   );

@@ -106,6 +106,9 @@ export function extraOf({ options }: DataSource): Extra {
 export function dataSourceOf(options: DataSourceOptions): DataSource {
   const dataSource = new DataSource(options);
   const { driver } = dataSource;
+  const { schema } = (options as { readonly extra?: Partial<Extra> }).extra ?? {};
+  // TypeORM would ask for it once, when it may not exist yet.
+  if (schema !== undefined) Object.assign(driver, { schema, searchSchema: schema });
   const create = driver.createQueryRunner.bind(driver);
   const createQueryRunner: typeof create = (mode) =>
     passErrorsOn(create(mode) as PostgresQueryRunner);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg, { escapeIdentifier } from 'pg';
+import pg from 'pg';
 import type { Client } from 'pg';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
@@ -14,6 +14,7 @@ import { isOutage, isReadOnly } from '../database-error.js';
 import { describeError } from '../../observability/describe-error.js';
 import { showLife, silenceOf, takeLock } from './migration-lock.js';
 import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';
+import { requireSchema } from './own-schema.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
 import { requireNoTablesBehind } from './tables-behind.js';
@@ -43,19 +44,23 @@ export async function applyMigrations(
   access?: ServiceAccess,
 ): Promise<void> {
   const { log } = waiting;
+  const { schema } = extraOf(dataSource);
   const { pending, newer } = await compareMigrations(dataSource);
   if (pending.length === 0 && access === undefined) {
     log.info({ newer }, UP_TO_DATE);
     return;
   }
   if (pending.length > 0) {
-    await requireSchemaToCreateIn(dataSource);
+    if (schema === undefined) await requireSchemaToCreateIn(dataSource);
     await requireNoTablesBehind(dataSource, log);
     log.info('applying the migrations');
   }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
     // Another instance may have applied some of them meanwhile.
-    const migrations = await executor.getPendingMigrations();
+    const migrations = await perform(undefined, () => executor.getPendingMigrations());
+    if (migrations.length > 0 && schema !== undefined) {
+      await perform(undefined, () => requireSchema(session, schema));
+    }
     for (const migration of migrations) {
       await perform(migration.instance, () => executor.executeMigration(migration));
     }
@@ -76,7 +81,7 @@ export async function applyMigrations(
 /** @throws as {@link applyMigrations} */
 export async function revertMigration(dataSource: DataSource, waiting: StartWait): Promise<void> {
   const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
-    const [last] = await executor.getExecutedMigrations();
+    const [last] = await perform(undefined, () => executor.getExecutedMigrations());
     if (last === undefined) return undefined;
     // The executor throws for a migration of a later release.
     const known = dataSource.migrations.find((migration) => nameOf(migration) === last.name);
@@ -88,18 +93,15 @@ export async function revertMigration(dataSource: DataSource, waiting: StartWait
 }
 
 /** In a transaction unless the migration has `transaction = false`. */
-type Perform = (
-  migration: MigrationInterface | undefined,
-  step: () => Promise<unknown>,
-) => Promise<void>;
+type Perform = <T>(migration: MigrationInterface | undefined, step: () => Promise<T>) => Promise<T>;
 
 async function migrate<T>(
   dataSource: DataSource,
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  const { schema } = extraOf(dataSource);
-  const path = pathFor(extraOf(dataSource));
+  const { schema, tables } = extraOf(dataSource);
+  const path = pathFor({ schema, tables });
   // The connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
@@ -108,6 +110,7 @@ async function migrate<T>(
     poolSize: 2,
     extra: {
       keepAlive: true,
+      schema,
       types: VALUE_TYPES,
       onConnect: (client: Client) => setUp(client, path),
     },
@@ -115,8 +118,7 @@ async function migrate<T>(
   try {
     await separate.initialize();
     const [session, lock] = [separate.createQueryRunner(), separate.createQueryRunner()];
-    await takeLock(lock, waiting, schema);
-    await createSchema(session, schema);
+    await takeLock(lock, waiting);
     const stopAttending = attend(lock, dataSource, waiting);
     try {
       // `runMigrations` would leave its table behind if the first migration fails, and its transactions have no
@@ -127,7 +129,7 @@ async function migrate<T>(
         await showLife(lock).catch((error: unknown) => {
           throw new Error(`${LOST}: ${describeError(error)}`, { cause: error });
         });
-        await whenFree(waiting, () =>
+        return whenFree(waiting, () =>
           migration?.transaction === false
             ? outsideOfTransaction(session, path, step)
             : inTransaction(session, path, waiting, step),
@@ -145,16 +147,6 @@ async function migrate<T>(
   } finally {
     if (separate.isInitialized) await separate.destroy();
   }
-}
-
-/** Only if it is missing: `IF NOT EXISTS` needs the privilege to create it even if it exists. */
-async function createSchema(session: QueryRunner, schema: string | undefined): Promise<void> {
-  if (schema === undefined) return;
-  const [row] = (await session.query(
-    'SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists',
-    [schema],
-  )) as readonly { readonly exists: boolean }[];
-  if (row?.exists !== true) await session.query(`CREATE SCHEMA ${escapeIdentifier(schema)}`);
 }
 
 /**
@@ -198,7 +190,7 @@ export async function awaitMigrations(
   dataSource: DataSource,
   { log, signal, limits = STARTUP_LIMITS }: StartWait,
 ): Promise<void> {
-  const isSilent = silenceOf(dataSource, limits.wait, extraOf(dataSource).schema);
+  const isSilent = silenceOf(dataSource, limits.wait);
   for (let isFirst = true; ; isFirst = false) {
     const reason = await reasonToWait(dataSource);
     if (reason === undefined) return;

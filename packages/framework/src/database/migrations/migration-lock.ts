@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
-import { migrationLockOf } from '../advisory-locks.js';
+import { MIGRATION_LOCK as LOCK } from '../advisory-locks.js';
 import { OWN_SESSION } from '../connections/session-settings.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
@@ -32,24 +32,20 @@ export function settings(scope: 'transaction' | 'session', path = 'NULL'): strin
  * The transaction that holds the lock, and the name of its session, which every role sees and each sign of life
  * changes. Earlier releases had no such sign: there, the time of the last activity counts, which few roles see.
  */
-const signOfLife = (
-  lock: number,
-): string => `SELECT string_agg(concat_ws(' ', virtualtransaction, application_name, state_change), ',') AS sign
+const SIGN_OF_LIFE = `SELECT string_agg(concat_ws(' ', virtualtransaction, application_name, state_change), ',') AS sign
   FROM pg_locks LEFT JOIN pg_stat_activity USING (pid)
-  WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${lock}
+  WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${LOCK}
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /** Whether the instance that migrates has shown no sign of life for so many milliseconds. */
 export function silenceOf(
   database: { query(statement: string): Promise<unknown> },
   milliseconds: number,
-  schema: string | undefined,
 ): () => Promise<boolean> {
-  const statement = signOfLife(migrationLockOf(schema));
   let deadline = performance.now() + milliseconds;
   let last: string | undefined;
   return async () => {
-    const sign = await database.query(statement).then(JSON.stringify, () => last);
+    const sign = await database.query(SIGN_OF_LIFE).then(JSON.stringify, () => last);
     if (sign !== last) deadline = performance.now() + milliseconds;
     last = sign;
     return performance.now() > deadline;
@@ -69,11 +65,9 @@ export function silenceOf(
 export async function takeLock(
   session: QueryRunner,
   { log, signal, limits = STARTUP_LIMITS, onWait = () => {} }: StartWait,
-  schema: string | undefined,
 ): Promise<void> {
-  const isSilent = silenceOf(session, limits.migrationLock, schema);
-  const lock = migrationLockOf(schema);
-  for (let isFirst = true; !(await isTaken(session, lock)); isFirst = false) {
+  const isSilent = silenceOf(session, limits.migrationLock);
+  for (let isFirst = true; !(await isTaken(session)); isFirst = false) {
     if (isFirst) log.info('another instance is migrating: waiting for it');
     onWait('another instance is migrating');
     if (await isSilent()) {
@@ -95,10 +89,10 @@ export async function showLife(session: QueryRunner): Promise<void> {
   await session.query(`SET LOCAL application_name = ${escapeLiteral(name)}`);
 }
 
-async function isTaken(session: QueryRunner, lock: number): Promise<boolean> {
+async function isTaken(session: QueryRunner): Promise<boolean> {
   await session.query('BEGIN ISOLATION LEVEL READ COMMITTED');
   const [row] = (await session.query(
-    `SELECT pg_try_advisory_xact_lock(${lock}) AS taken`,
+    `SELECT pg_try_advisory_xact_lock(${LOCK}) AS taken`,
   )) as readonly { readonly taken: boolean }[];
   if (row?.taken === true) return true;
   await session.query('ROLLBACK');
