@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MIGRATION_LOCK } from '../../packages/framework/src/database/advisory-locks.js';
+import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-locks.js';
 import { createApp } from '../../packages/framework/src/app/app.setup.js';
 import { readConfig, withDatabase } from '../../packages/framework/src/config/config.js';
 import { connect, STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
@@ -170,7 +170,7 @@ describe('migrations', () => {
   ])('wait a bounded time for another instance before they are %s', async (_, migrate) => {
     if (migrate === revertMigration) await applyMigrations(dataSource, { log, signal });
     await dataSource.transaction(async (manager) => {
-      await manager.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+      await manager.query(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.migrations})`);
       await expect(migrate(dataSource, { log, signal, limits: HURRIED })).rejects.toThrow(
         /^DATABASE_URL: [\d.]+:\d+: the migrations failed: another instance is migrating and shows no sign of life$/,
       );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { MIGRATION_LOCK } from '../../src/database/advisory-locks.js';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.js';
 
 /** The key of each call, up to the first parenthesis in it. */
 const CALLS = /pg_(?:try_)?advisory_(?:xact_)?(?:un)?lock(?:_shared)?\(([^()]*)/g;
@@ -13,8 +13,11 @@ const SOURCES = ['src', 'packages/changes/src', 'packages/command/src', 'example
       .map((name) => join(folder, name)),
 );
 
-it('the key of migrations is none of a table or an index', () => {
-  expect(MIGRATION_LOCK / 2 ** 32).toBeLessThan(16_384);
+it('every advisory lock has a key of its own', () => {
+  const keys = Object.values(ADVISORY_LOCKS);
+  expect(new Set(keys).size).toBe(keys.length);
+  // Greater ones belong to the tables.
+  for (const key of keys) expect(key / 2 ** 32).toBeLessThan(16_384);
 });
 
 it('no other file has a number as the key of an advisory lock', () => {

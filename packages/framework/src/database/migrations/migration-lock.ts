@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
-import { MIGRATION_LOCK as LOCK } from '../advisory-locks.js';
+import { ADVISORY_LOCKS } from '../advisory-locks.js';
 import { OWN_SESSION } from '../connections/session-settings.js';
 import { STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
+
+const { migrations: LOCK } = ADVISORY_LOCKS;
 
 /** The last timeout is new in PostgreSQL 17. */
 const SETTINGS = {
