@@ -51,10 +51,10 @@ describe('two services with a schema and a role each', () => {
       expect((await services[n]!.post({ id: 1, name: schema })).status).toBe(200);
     }
     for (const [n, { schema }] of STORES.entries()) {
-      const { request } = services[n]!;
-      expect((await request('GET', '/plants/1')).json).toEqual({ id: 1, name: schema });
-      expect((await request('GET', '/changes')).json).toMatchObject([{ id: 1 }]);
-      expect((await request('GET', '/plants?name=secon')).json).toHaveLength(n);
+      const service = services[n]!;
+      expect((await service.request('GET', '/plants/1')).json).toEqual({ id: 1, name: schema });
+      expect((await service.request('GET', '/changes')).json).toMatchObject([{ id: 1 }]);
+      expect((await service.request('GET', '/plants?name=secon')).json).toHaveLength(n);
     }
   });
 
