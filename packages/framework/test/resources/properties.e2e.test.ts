@@ -12,7 +12,8 @@ import {
 } from '@nestjs/common';
 import fc from 'fast-check';
 import { Entity, PrimaryColumn } from 'typeorm';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { dataSourceOf } from '../../src/database/data-source.js';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { Line } from '../../src/http/body/body-lines.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
@@ -46,6 +47,7 @@ import { ExactNumber } from '../../src/json/exact-number.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
 import { appOf, migrationOf, runningService } from '../support/running-service.js';
+import { createTestDatabase } from '../support/test-database.js';
 
 const ERRORS = errorsOf({
   taken: { number: 40980, message: 'the id is taken', remedy: 'Choose another one' },
@@ -486,12 +488,24 @@ describe('lists', () => {
   });
 });
 
-it('the migration is what the entity declares', async () => {
-  await service.database.query('INSERT INTO items (id) VALUES (1)');
-  const { text } = await send('GET', '/items/1');
-  expect(rowOf(text)).toEqual({ id: 1, ...DEFAULTS });
-  const wrong = service.database.query(`UPDATE items SET kind = 'other'`);
-  await expect(wrong).rejects.toMatchObject({ code: '23514' });
+describe('the generated migration', () => {
+  it('has the CHECK and the defaults, and leaves no difference', async () => {
+    const database = await createTestDatabase();
+    const dataSource = dataSourceOf({ type: 'postgres', url: database.url, entities: [Item] });
+    onTestFinished(async () => {
+      await dataSource.destroy();
+      await database.drop();
+    });
+    await dataSource.initialize();
+    await dataSource.synchronize();
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+    await database.query('INSERT INTO items (id) VALUES (1)');
+    const [row] = await database.query(`SELECT row_to_json(i) AS json FROM items i`);
+    expect(row?.['json']).toMatchObject({ ...DEFAULTS, share: 0.25, unit_price: null });
+    const wrong = database.query(`UPDATE items SET kind = 'other'`);
+    await expect(wrong).rejects.toMatchObject({ code: '23514' });
+  });
 });
 
 it('an optional property cannot have a default', () => {

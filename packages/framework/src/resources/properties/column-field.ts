@@ -39,7 +39,7 @@ export function ColumnField<Value>(
     Column({
       ...column,
       nullable: isOptional,
-      ...(isDefault && { default: sqlDefault(initial) }),
+      ...(isDefault && { default: sqlDefault(initial, column.type) }),
       ...own,
     }),
     Field({ ...schema, ...options } as ApiPropertyOptions & PropertyOptions<Value>, ...validations),
@@ -47,7 +47,11 @@ export function ColumnField<Value>(
   );
 }
 
-/** TypeORM puts a text between quotes without doubling those in it. */
-function sqlDefault(value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll("'", "''") : value;
+/** In the form in which TypeORM finds it in the database again, so that it generates no migration for it. */
+function sqlDefault(value: unknown, type: ColumnOptions['type']): unknown {
+  if (typeof value !== 'string') return value;
+  // PostgreSQL puts only negative numbers between quotes.
+  if (type === 'numeric' && !value.startsWith('-')) return () => value;
+  // TypeORM does not double the quotes in a text.
+  return value.replaceAll("'", "''");
 }
