@@ -42,7 +42,7 @@ export function ColumnField<Value>(
       ...(isDefault && { default: sqlDefault(initial, column.type) }),
       ...own,
     }),
-    Field({ ...schema, ...options } as ApiPropertyOptions & PropertyOptions<Value>, ...validations),
+    Field({ ...schema, ...options }, ...validations),
     Declares({ ...(kind && { kind }), ...(isDefault && { default: initial }) }),
   );
 }

@@ -124,10 +124,7 @@ function makeOptional(
   property: string,
   schema: Pick<ApiPropertyOptions, 'description' | 'nullable' | 'default'>,
 ): void {
-  ApiProperty({ ...schema, required: false } as ApiPropertyOptions)(
-    dto.prototype as object,
-    property,
-  );
+  ApiProperty({ ...schema, required: false })(dto.prototype as object, property);
   IfPresent()(dto.prototype as object, property);
 }
 
