@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
 import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
-import { columnOf, isOnColumn } from './reads/page-query.js';
+import { columnOf, isOnColumn } from './reads/used-filters.js';
 import type { Filter } from './reads/page-query.js';
 import { sortableOf } from './reads/sort.js';
 

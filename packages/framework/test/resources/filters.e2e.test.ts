@@ -36,7 +36,7 @@ import { Statements } from '../../src/database/statements.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { MAX_INT64, MIN_INT64 } from '../../src/resources/properties/int64.js';
 import { IndexPaths, isSearch } from '../../src/resources/reads/index-paths.js';
-import { filtersOn, usedFilters } from '../../src/resources/reads/page-query.js';
+import { filtersOn, usedFilters } from '../../src/resources/reads/used-filters.js';
 import type { PageQuery } from '../../src/resources/reads/page-query.js';
 import { rangeOfPrefix, sortOf } from '../../src/resources/reads/sort.js';
 import { dataSourceFor } from '../support/data-source.js';
@@ -220,7 +220,7 @@ describe('a list with filters', () => {
     { selector: ({ id }) => id, maxLength: 20 },
   );
 
-  const name = fc.constantFrom('saw', '100%', 'été', 'a,b', '_x', '🌵', '\u{10FFFF}');
+  const label = fc.constantFrom<string[]>('saw', '100%', 'été', 'a,b', '_x', '🌵', '\u{10FFFF}');
   const price = fc.constantFrom(-6, -5, 0, 7, 9);
   const time = fc.constantFrom(...TIMES);
   const lists = <T>(one: fc.Arbitrary<T>) => fc.array(one, { minLength: 1, maxLength: 3 });
@@ -234,7 +234,7 @@ describe('a list with filters', () => {
     fc
       .constantFrom(...OWNERS)
       .map((id) => [`owner=${id}`, (row: Row) => row.ownerId === id] as const),
-    lists(name).map(
+    lists(label).map(
       (some) => [encoded(some, 'name'), (row: Row) => some.includes(row.name)] as const,
     ),
     lists(fc.constantFrom(...OWNERS)).map(

@@ -66,7 +66,7 @@ class Note {
   @TextField({ description: 'What it says.' })
   readonly text!: string;
 
-  @Column('text', { name: 'created_by', update: false })
+  @Column({ type: 'text', name: 'created_by', update: false })
   @TextField({ description: 'Who wrote it.' })
   readonly createdBy!: Lasting<string>;
 }

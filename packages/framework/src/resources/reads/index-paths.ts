@@ -53,7 +53,7 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
   ORDER BY indexrelid, place`;
 
 /** Ascending, or descending: nulls are in their place in both. */
-const OPTIONS: readonly string[] = new Set(['0', '3']);
+const OPTIONS: ReadonlySet<string> = new Set(['0', '3']);
 
 /** The orders in which the indexes of a table have its rows. */
 export class IndexPaths {

@@ -11,16 +11,11 @@ import { rowToJson } from '../properties/entity-columns.js';
 import type { Shared } from '../locks/shared.js';
 import { hasSearch, isSearch } from './index-paths.js';
 import type { IndexPaths } from './index-paths.js';
-import { columnFilters, filtersOn, rangeOf, usedFilters } from './page-query.js';
-import type {
-  Filters,
-  GroupedPage,
-  ListContext,
-  NamedFilters,
-  PageQuery,
-  UsedFilter,
-} from './page-query.js';
+import { rangeOf } from './page-query.js';
+import type { Filters, GroupedPage, ListContext, PageQuery, UsedFilter } from './page-query.js';
 import { MAX_COUNTED, PageStatements, valuesOf } from './page-statement.js';
+import { columnFilters, filtersOn, usedFilters } from './used-filters.js';
+import type { NamedFilters } from './used-filters.js';
 import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
 import type { SortKey } from './sort.js';
 import type { Visibility } from './visibility.js';

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import { actorOf } from '../recording/actor.js';
 import type { ActorOption } from '../recording/actor.js';
-import { columnFilters } from './page-query.js';
+import { columnFilters } from './used-filters.js';
 import type { UsedFilter, Where } from './page-query.js';
 
 /**
