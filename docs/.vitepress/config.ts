@@ -92,6 +92,15 @@ const links: NonNullable<MarkdownOptions['config']> = (md) => {
   });
 };
 
+/** What the search looks in. Words of readers that a page does not have stand below its headings: `<!-- keywords: … -->`. */
+const FIELDS = {
+  fields: ['title', 'titles', 'text', 'keywords'],
+  extractField: (part: Readonly<Record<string, string>>, field: string): string =>
+    field === 'keywords'
+      ? (/\[keywords: (.*?)\]/.exec(part['text'] ?? '')?.[1] ?? '')
+      : (part[field] ?? ''),
+};
+
 const groups = menu();
 
 // VitePress, which reads this file, wants a default export.
@@ -129,17 +138,10 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        // Words of readers that a page does not have stand below its headings: `<!-- keywords: … -->`.
         _render: (source, env, md) =>
           md.render(source.replaceAll(/<!-- (keywords: .*?) -->/g, '[$1]'), env),
         miniSearch: {
-          options: {
-            fields: ['title', 'titles', 'text', 'keywords'],
-            extractField: (part: Readonly<Record<string, string>>, field: string) =>
-              field === 'keywords'
-                ? (/\[keywords: (.*?)\]/.exec(part['text'] ?? '')?.[1] ?? '')
-                : (part[field] ?? ''),
-          },
+          options: FIELDS,
           searchOptions: {
             boost: { title: 4, keywords: 4, text: 2, titles: 1 },
             // Who looks for something wants to know how it works, not why or since when.

@@ -21,9 +21,8 @@ const exactResponses = {
       (Original, { React }) =>
       (properties) => {
         const { content, contentType } = properties;
-        const exact = /[/+]json\b/.test(contentType)
-          ? { content: indentedJson(content), contentType: 'text' }
-          : {};
+        const isJson = typeof content === 'string' && /[/+]json\b/.test(contentType);
+        const exact = isJson ? { content: indentedJson(content), contentType: 'text' } : {};
         return React.createElement(Original, { ...properties, ...exact });
       },
   },

@@ -85,26 +85,29 @@ function valueSelect(schema: Schema, value: string, attributes: Html): Html | un
 function beginButton({ operationId, responses }: Endpoint, endpoints: readonly Endpoint[]): Html {
   const types = Object.values(responses).flatMap(({ content = {} }) => Object.keys(content));
   if (!types.includes('text/event-stream')) return html``;
-  const starts = endpoints.flatMap((endpoint) =>
+  const gets = endpoints.filter(({ method, path }) => method === 'get' && !path.includes('{'));
+  const [button] = gets.flatMap((endpoint) =>
     successesOf(endpoint)
       .flatMap(([, { links = {} }]) => Object.values(links))
-      .filter((link) => endpoint.method === 'get' && link.operationId === operationId)
-      .flatMap(({ parameters = {} }) => Object.entries(parameters))
-      .map(([parameter, value]) => ({ path: endpoint.path, parameter, value })),
+      .flatMap((link) =>
+        link.operationId === operationId ? Object.entries(link.parameters ?? {}) : [],
+      )
+      .flatMap(([parameter, value]) => {
+        const [, property] = /^\$response\.body#\/(\w+)$/.exec(value) ?? [];
+        if (property === undefined) return [];
+        return [
+          html`<button
+            type="button"
+            data-begins="${endpoint.path}"
+            data-parameter="${parameter}"
+            data-property="${property}"
+          >
+            Stream from now on
+          </button>`,
+        ];
+      }),
   );
-  return html`${starts
-    .slice(0, 1)
-    .map(
-      ({ path, parameter, value }) =>
-        html`<button
-          type="button"
-          data-begins="${path}"
-          data-parameter="${parameter}"
-          data-property="${value.replace('$response.body#/', '')}"
-        >
-          Stream from now on
-        </button>`,
-    )}`;
+  return button ?? html``;
 }
 
 /** Chooses among the media types of the responses. */
