@@ -15,13 +15,13 @@ const ORIGIN = 'http://site.test';
 
 /** What readers type, and the part of a page that has it. */
 const PLACES = {
-  excel: '/docs/command.html#csv-in-a-spreadsheet',
+  excel: '/docs/spreadsheets.html',
   paginate: '/docs/catalogue.html#list',
-  macOS: '/packages/local/#resource-servicelocal',
+  macOS: '/packages/local/',
   pool: '/docs/configuration.html#configuration',
   'add a filter': '/docs/framework/reading.html#parameters-and-filters',
-  'slow queries': '/docs/troubleshooting.html#a-503',
-  'delete all': '/docs/catalogue.html#change-and-remove',
+  'slow queries': '/docs/slow-queries.html',
+  'delete all': '/docs/delete-all-data.html',
   'turn off docs': '/docs/configuration.html#configuration',
   webhook: '/docs/changes.html#changes',
   // Decisions have these titles.
@@ -189,7 +189,8 @@ describe('on a desk', () => {
     const results = page.locator('.VPLocalSearchBox .result');
     for (const [words, place] of Object.entries(PLACES)) {
       await field.fill(words);
-      await expect.poll(() => results.first().getAttribute('href'), { message: words }).toBe(place);
+      const first = () => results.first().getAttribute('href');
+      await expect.poll(first, { message: words }).toContain(place);
     }
   });
 });
