@@ -11,7 +11,7 @@ declare module 'vitest' {
   }
 }
 
-const COMPILED = ['api-reference', 'framework', 'changes', 'client', 'command', 'local'];
+const COMPILED = ['api-reference', 'framework', 'changes', 'client', 'command', 'local', 'conformance'];
 
 /** Packs all packages of a clone, as `packages/create-service/README.md` says. npm need not be allowed to run their scripts. */
 export async function pack(clone: string, destination: string): Promise<void> {
