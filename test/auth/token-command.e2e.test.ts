@@ -85,7 +85,8 @@ describe('plant-store token create', () => {
     [['--scope', 'plants:delete'], /must be one of .*plants:read, plants:write/],
     [['--expires', '0d'], /at most 3650d/],
     [['--expires', '3651d'], /at most 3650d/],
-    [['--expires', '90'], /at most 3650d/],
+    [['--expires', '90'], /It has no unit: d, h, m and s are days/],
+    [['--expires', '1y'], /There is no unit y: d, h, m and s are days/],
     [['--name', ''], /1 to 100 characters/],
     [['--name', 'a\u001b[2Jb'], /control character/],
   ])('refuses %j before it connects', async (args, complaint) => {

@@ -144,7 +144,7 @@ describe('a timeout', () => {
     const failure = await failureOf(script.store({ timeout: 1_000, retries: 1 }).get(7n));
     expect(failure).toMatchObject({
       name: 'TimeoutError',
-      message: 'waited 1000 ms for the store',
+      message: expect.stringMatching(/^waited 1000 ms for http:\/\/.*\/plants\/7$/) as string,
     });
     expect(script.requests).toHaveLength(2);
   });

@@ -66,7 +66,7 @@ interface Client {
   readonly calls?: Command;
   /** Makes the calls of `PLANT_STORE_CALLS`, and prints each answer as JSON: one client for each language. */
   readonly operations?: Command;
-  /** The program that docs/clients.md shows. */
+  /** The program that docs/clients.md links to. */
   readonly firstPlants?: Command;
   readonly gives: (service: TestService) => Promise<Expected>;
 }
@@ -397,7 +397,7 @@ describe.each(possible)('the client of $name', (client) => {
     expect(answers).toEqual(expected.map(([{ operation }, answer]) => [operation, answer]));
   });
 
-  it.runIf(firstPlants)('runs the program of docs/clients.md, and again', async () => {
+  it.runIf(firstPlants)('runs the example, and again', async () => {
     await service.database.empty();
     // More than a page.
     await service.database.query(
@@ -433,23 +433,23 @@ it('docs/clients.md shows the options that are tested here', async () => {
   for (const option of Object.values(OPTIONS)) expect(page).toContain(option);
 });
 
-/** The programs that docs/clients.md shows, in its order. */
+/** The programs that docs/clients.md links to, and those that it shows, in its order. */
 async function writeProgramsOfThePage(): Promise<void> {
-  const files = [
-    join(GO, 'generated/firstplants/main.go'),
-    join(PYTHON, 'generated/first_plants.py'),
-    join(TYPESCRIPT, 'generated/write-types.mjs'),
-    join(TYPESCRIPT, 'generated/exact-store.ts'),
-  ];
   const page = await readFile(PAGE, 'utf8');
-  const programs = [...page.matchAll(/^```(?:go|python|js|ts)\n([^]*?)^```$/gm)];
-  expect(programs).toHaveLength(files.length);
-  for (const [index, [, program = '']] of programs.entries()) {
-    await mkdir(dirname(files[index]!), { recursive: true });
+  const shown = [...page.matchAll(/^```(?:js|ts)\n([^]*?)^```$/gm)].map(([, program]) => program!);
+  expect(shown).toHaveLength(2);
+  const programs = [
+    [join(GO, 'generated/firstplants/main.go'), await readFile('examples/first-plants.go', 'utf8')],
+    [join(PYTHON, 'generated/first_plants.py'), await readFile('examples/first-plants.py', 'utf8')],
+    [join(TYPESCRIPT, 'generated/write-types.mjs'), shown[0]!],
+    [join(TYPESCRIPT, 'generated/exact-store.ts'), shown[1]!],
+  ] as const;
+  for (const [file, program] of programs) {
+    await mkdir(dirname(file), { recursive: true });
     const source = program
       .replace('example.com/garden/client', 'plantstore-clients/generated/openapigenerator')
       .replace('./generated/', './');
-    await writeFile(files[index]!, source);
+    await writeFile(file, source);
   }
 }
 

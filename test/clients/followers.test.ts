@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,8 @@ import { FaultyLink } from '../support/faulty-link.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
-/* The programs of docs/changes.md, as people copy them into a file. */
+/* The programs that docs/changes.md links to. */
+const PROGRAMS = 'examples/followers';
 
 type Command = readonly [string, ...string[]];
 
@@ -59,7 +60,7 @@ if (process.env['CI'] !== undefined && absent.length > 0) {
 }
 
 describe.each(FOLLOWERS.filter((follower) => !absent.includes(follower)))(
-  'the program of docs/changes.md in $language',
+  'the program of examples/followers in $language',
   ({ language, file, build, start: [command, ...rest], read }) => {
     let service: TestService;
     let cwd: string;
@@ -67,10 +68,7 @@ describe.each(FOLLOWERS.filter((follower) => !absent.includes(follower)))(
     beforeAll(async () => {
       service = await startTestService();
       cwd = await mkdtemp(join(tmpdir(), 'plant-store-follower-'));
-      const page = await readFile('docs/changes.md', 'utf8');
-      const programs = [...page.matchAll(new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\`$`, 'gm'))];
-      expect(programs).toHaveLength(1);
-      await writeFile(join(cwd, file), programs[0]![1]!);
+      await copyFile(join(PROGRAMS, file), join(cwd, file));
       if (build !== undefined) await promisify(execFile)(build[0], build.slice(1), { cwd });
     });
 

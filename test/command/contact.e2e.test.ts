@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Run } from '../support/plant-store-command.js';
@@ -83,6 +84,31 @@ it('an export replaces a file only if it is told to', async () => {
     'plant-store: a.ndjson exists: choose another --output, or replace it with --overwrite\n',
   );
   expect([code, await readFile('a.ndjson', 'utf8')]).toEqual([2, 'precious']);
-  expect((await new Run(url, [...args, '--overwrite'], { env }).result).code).toBe(0);
+  const replaced = await new Run(url, [...args, '--overwrite', '--json'], { env }).result;
+  expect(replaced.code).toBe(0);
+  expect(JSON.parse(replaced.stdout)).toEqual({
+    exported: 1,
+    seconds: expect.any(Number) as number,
+    formulas: 0,
+  });
   expect(await readFile('a.ndjson', 'utf8')).toBe('{"id":1,"name":"Aloe"}\n');
+});
+
+it('an export replaces no file that is made meanwhile, and keeps what it has', async () => {
+  const url = await serve((_request, response) => {
+    writeFileSync('a.ndjson', 'precious');
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    response.end(EXPORTED);
+  });
+  const { code, stderr } = await new Run(url, ['export', '--output', 'a.ndjson']).result;
+  const [, complete = ''] =
+    /a\.ndjson was made during the export, which is complete in (\S+)\n/.exec(stderr) ?? [];
+  expect([code, await readFile('a.ndjson', 'utf8')]).toEqual([3, 'precious']);
+  expect(await readFile(complete, 'utf8')).toBe('{"id":1,"name":"Aloe"}\n');
+});
+
+it('an export has its summary as JSON only beside a file', async () => {
+  const { code, stderr } = await new Run('http://localhost:1', ['export', '--json']).result;
+  const message = 'plant-store: --json needs --output: standard output has the records\n';
+  expect([code, stderr]).toEqual([2, message]);
 });

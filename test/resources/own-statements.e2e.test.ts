@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { pino } from 'pino';
 import type { DataSource, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { CommitHooks } from '../../packages/framework/src/database/commit-hooks.js';
 import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
 import type { PoolClient } from '../../packages/framework/src/database/connections/pool-client.js';
 import { RowLockedError } from '../../packages/framework/src/database/database-error.js';
@@ -59,7 +61,11 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
     [dataSource, bulkheads] = await connect();
     plants = dataSource.getRepository(Plant);
     statements = new OwnStatements(dataSource, bulkheads);
-    transactions = new Transactions(dataSource, bulkheads);
+    transactions = new Transactions(
+      dataSource,
+      bulkheads,
+      new CommitHooks(pino({ level: 'silent' })),
+    );
   });
 
   beforeEach(async () => {
@@ -295,7 +301,11 @@ describe.each(['directly', 'through a pooler'])('outside of Transactions, %s', (
     'transactions in a pool of %i do not wait for each other',
     async (poolMax) => {
       const [own, ownBulkheads] = await connect('', poolMax, PATIENT_LIMITS);
-      const ownTransactions = new Transactions(own, ownBulkheads);
+      const ownTransactions = new Transactions(
+        own,
+        ownBulkheads,
+        new CommitHooks(pino({ level: 'silent' })),
+      );
       const ownStatements = new OwnStatements(own, ownBulkheads);
       const rows = own.getRepository(Plant);
       const read = { text: 'SELECT 1' };

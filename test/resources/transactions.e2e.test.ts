@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Client, escapeLiteral } from 'pg';
+import { pino } from 'pino';
 import type { DataSource, EntityManager, Repository } from 'typeorm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { AFTER_COMMIT, CommitHooks } from '../../packages/framework/src/database/commit-hooks.js';
 import { poolOf } from '../../packages/framework/src/database/connections/bounded-pool.js';
 import type { PoolClient } from '../../packages/framework/src/database/connections/pool-client.js';
 import { RolledBackError } from '../../packages/framework/src/database/database-error.js';
@@ -72,6 +74,8 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   let mover: PlantMover;
   let other: Client;
   let otherPid: number;
+  const lines: string[] = [];
+  const hooks = new CommitHooks(pino({}, { write: (line: string) => void lines.push(line) }));
 
   beforeAll(async () => {
     database = await createMigratedDatabase();
@@ -81,7 +85,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     poolOf(dataSource)!.startServing();
     statements = new Statements(dataSource);
     const config = { database: { poolMax: 3 } } as Config;
-    transactions = new Transactions(dataSource, new Bulkheads(config));
+    transactions = new Transactions(dataSource, new Bulkheads(config), hooks);
     mover = new PlantMover(dataSource.getRepository(Plant), statements, transactions);
   });
 
@@ -254,6 +258,88 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     });
     expect(attempts).toBe(2);
     expect(await names()).toEqual({ 1: 'other and ours', 2: 'b' });
+  });
+
+  it('runs what is to come after its commit once, although it is repeated', async () => {
+    const found: unknown[] = [];
+    const run = await transactions.run(async (manager) => {
+      await manager.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+      await manager.getRepository(Plant).findOneByOrFail({ id: 1n });
+      transactions.afterCommit(manager, async () => found.push(await names()));
+      if ((await names())[1] === 'a') await other.query(rename(1, 'other'));
+      await manager.query(`UPDATE plants SET name = name || ' and ours' WHERE id = 1`);
+      // A service may call its own methods with the transaction.
+      await transactions.run(async (own) => {
+        transactions.afterCommit(own, () => found.push('inner'));
+        return Promise.resolve();
+      }, manager);
+      expect(found).toEqual([]);
+      return 'result';
+    });
+    expect(run).toBe('result');
+    await vi.waitFor(() => expect(found).toHaveLength(2), PATIENCE);
+    expect(found).toContainEqual({ 1: 'other and ours', 2: 'b' });
+    expect(found).toContain('inner');
+  });
+
+  it('runs nothing of this after a rollback', async () => {
+    const hook = vi.fn();
+    const run = transactions.run((manager) => {
+      transactions.afterCommit(manager, hook);
+      return Promise.reject(new Error('ours'));
+    });
+    await expect(run).rejects.toThrow('ours');
+    await transactions.run((manager) => manager.query('SELECT'));
+    await hooks.onModuleDestroy();
+    expect(hook).not.toHaveBeenCalled();
+  });
+
+  it('succeeds whatever this throws, which is logged', async () => {
+    const thrown = [
+      () => {
+        throw new Error('at once');
+      },
+      () => Promise.reject(new Error('later')),
+    ];
+    await transactions.run(async (manager) => {
+      for (const hook of thrown) transactions.afterCommit(manager, hook);
+      return Promise.resolve();
+    });
+    await vi.waitFor(() => expect(lines).toHaveLength(2), PATIENCE);
+    for (const text of ['at once', 'later']) {
+      expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+        expect.objectContaining({
+          event: 'after-commit',
+          msg: 'work after a commit: it has thrown',
+          err: expect.objectContaining({ message: text }) as object,
+        }),
+      );
+    }
+  });
+
+  it('is rolled back if too much of this has not ended, and a shutdown waits for it', async () => {
+    let end = (): void => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const register = (count: number) =>
+      transactions.run(async (manager) => {
+        for (let at = 0; at < count; at += 1) transactions.afterCommit(manager, () => ended);
+        await manager.query(`UPDATE plants SET name = '${count}' WHERE id = 1`);
+      });
+    await register(AFTER_COMMIT.count);
+    await expect(register(1)).rejects.toMatchObject({ kind: ERRORS.overloaded });
+    expect(await names()).toMatchObject({ 1: String(AFTER_COMMIT.count) });
+    const shutdown = hooks.onModuleDestroy();
+    expect(await Promise.race([shutdown, 'waits'])).toBe('waits');
+    end();
+    await shutdown;
+    await register(1);
+  });
+
+  it('of TypeORM has no place for it', async () => {
+    const run = dataSource.transaction((manager) =>
+      Promise.resolve(transactions.afterCommit(manager, () => {})),
+    );
+    await expect(run).rejects.toThrow('afterCommit() needs the manager');
   });
 
   it('that never succeeds fails after a few attempts', async () => {

@@ -4,6 +4,7 @@ import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Config } from '../../packages/framework/src/config/config.js';
 import { Bulkheads } from '../../packages/framework/src/database/bulkheads.js';
+import { CommitHooks } from '../../packages/framework/src/database/commit-hooks.js';
 import { Statements } from '../../packages/framework/src/database/statements.js';
 import { Transactions } from '../../packages/framework/src/database/transactions.js';
 import { ERRORS } from '../../packages/framework/src/errors/common-errors.js';
@@ -41,7 +42,11 @@ beforeAll(async () => {
   database = await createMigratedDatabase();
   dataSource = await createDataSource(database.url).initialize();
   const bulkheads = new Bulkheads({ database: { poolMax: 3 } } as Config);
-  transactions = new Transactions(dataSource, bulkheads);
+  transactions = new Transactions(
+    dataSource,
+    bulkheads,
+    new CommitHooks(pino({ level: 'silent' })),
+  );
   const columns = new EntityColumns(dataSource, Plant);
   const rowSlots = new RowSlots(bulkheads);
   const parts = {

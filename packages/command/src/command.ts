@@ -182,6 +182,7 @@ function addExportCommand(
     )
     .option('--overwrite', 'replace the file of --output if it exists')
     .option('--escape-formulas', 'in CSV, put an apostrophe before what a spreadsheet would run')
+    .option('--json', 'with --output, the summary as JSON')
     .addHelpText('after', exportHelp(service, resource))
     .action(async (given: Omit<ExportOptions, 'resource' | 'filters'>) => {
       const { exportRecords } = await import('./export.js');

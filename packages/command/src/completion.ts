@@ -27,6 +27,7 @@ function bashScript(program: Command, shell: Shell): string {
     const words = [
       ...command.commands.map((each) => each.name()),
       ...command.options.map(({ long }) => long),
+      ...argumentsOf(command),
     ];
     const begin = path.map((word) => ` ${word}`).join('');
     return `    '${begin}'*) words='${words.join(' ')}' ;;\n`;
@@ -38,7 +39,7 @@ function bashScript(program: Command, shell: Shell): string {
   const zsh = shell === 'zsh' ? 'autoload -Uz compinit bashcompinit\ncompinit\nbashcompinit\n' : '';
   return `${zsh}${handler}() {
   local words='' path='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "$word" in -*) ;; *) path="$path $word" ;; esac
   done
   case "$path" in
@@ -49,6 +50,10 @@ ${choices.join('')}  esac
 }
 complete -o default -F ${handler} ${name}
 `;
+}
+
+function argumentsOf({ registeredArguments }: Command): readonly string[] {
+  return registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
 }
 
 function optionsWithChoices(program: Command): readonly Option[] {
@@ -71,7 +76,8 @@ function fishScript(program: Command): string {
       const condition = where === '' ? '__fish_use_subcommand' : where;
       return `-n '${condition}' -l ${long?.slice(2)}${values} -d ${quoted(description)}`;
     });
-    return commands.concat(options);
+    const choices = argumentsOf(command).map((each) => `-f -n '${where}' -a ${each}`);
+    return commands.concat(options, choices);
   });
   return lines.map((line) => `complete -c ${program.name()} ${line}\n`).join('');
 }

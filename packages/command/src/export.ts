@@ -32,16 +32,23 @@ export interface ExportOptions {
   readonly filters: URLSearchParams;
   /** Whether a spreadsheet must not run what is exported. */
   readonly escapeFormulas?: boolean;
+  /** Whether standard output has the summary as JSON. */
+  readonly json?: boolean;
 }
 
 export async function exportRecords(
-  { resource, format, output, overwrite = false, filters, escapeFormulas = false }: ExportOptions,
+  options: ExportOptions,
   connection: Connection,
   { stdout, stderr }: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
+  const { resource, format, output, overwrite = false, filters } = options;
+  const { escapeFormulas = false, json = false } = options;
   const isCsv = formatOf(output, format) === 'csv';
   if (escapeFormulas && !isCsv) throw usageError('--escape-formulas is for CSV');
+  if (json && output === '-') {
+    throw usageError('--json needs --output: standard output has the records');
+  }
   const progress = new Progress(stderr, resource.name);
   const requests = new Requests(connection, signal, (message) => progress.print(message));
   let formulas = 0;
@@ -72,7 +79,9 @@ export async function exportRecords(
     throw error;
   }
   progress.stop();
-  progress.print(`exported ${summary()}`);
+  const { rows, seconds } = progress;
+  if (json) stdout.write(`${JSON.stringify({ exported: rows, seconds, formulas })}\n`);
+  else progress.print(`exported ${summary()}`);
   if (formulas > 0) {
     const texts = formulas === 1 ? '1 text looks' : `${formulas} texts look`;
     progress.print(
@@ -107,12 +116,27 @@ async function writeFile(
   });
   try {
     await pipeline(text, file.createWriteStream({ flush: true }), { signal });
+    if (!overwrite) await claim(path, partial);
     await rename(partial, path);
   } catch (error) {
+    if (error instanceof LateFileError) throw error;
     await file.close();
     await rm(partial, { force: true });
     throw error;
   }
+}
+
+/** Another program made the file during the export. */
+class LateFileError extends CommandError {}
+
+/** A rename would replace a file that was made meanwhile. Not every file system has hard links, which would not. */
+async function claim(path: string, complete: string): Promise<void> {
+  const file = await openFile(path, 'wx').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+    const message = `${path} was made during the export, which is complete in ${complete}`;
+    throw new LateFileError(EXIT.incomplete, message);
+  });
+  await file.close();
 }
 
 /**

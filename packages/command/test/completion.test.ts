@@ -1,6 +1,9 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { documentWith, feed, resource, runWith } from './support/tool-library.js';
 
 const DOCUMENT = documentWith(resource('tools'), resource('loans'), feed('changes', 'toolId'));
@@ -11,24 +14,52 @@ async function scriptFor(shell: string): Promise<string> {
   return stdout;
 }
 
-describe('completion in bash', () => {
-  it.each([
-    ['im', ['import']],
-    ['token r', ['revoke', 'rotate']],
-    ['import tools.csv --sep', ['--separator']],
-    ['changes --tool', ['--tool-id']],
-    ['token create --sc', ['--scope']],
-    ['export --resource l', ['loans']],
-    ['completion z', []],
-  ])('of %j', async (line, expected) => {
+/** zsh and fish write to the home folder. */
+async function home(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tool-library-home-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const hasShell = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0;
+
+const LINES: readonly [line: string, expected: readonly string[]][] = [
+  ['im', ['import']],
+  ['token r', ['revoke', 'rotate']],
+  ['import tools.csv --sep', ['--separator']],
+  ['changes --tool', ['--tool-id']],
+  ['token create --sc', ['--scope']],
+  ['export --resource l', ['loans']],
+  ['completion z', ['zsh']],
+];
+
+async function printedBy(shell: string, program: string): Promise<string> {
+  const options = { env: { ...process.env, HOME: await home() } };
+  const { stdout } = await promisify(execFile)(shell, ['-c', program], options);
+  return stdout;
+}
+
+describe.for(['bash', 'zsh'].filter(hasShell))('completion in %s', (shell) => {
+  it.for(LINES)('of %j', async ([line, expected]) => {
     const words = ['tool-library', ...line.split(' ')];
-    const program = `${await scriptFor('bash')}
+    // As `bashcompinit` calls the function. zsh itself leaves out what does not begin as the word does.
+    const program = `${await scriptFor(shell)}
+${shell === 'zsh' ? 'emulate sh' : ''}
 COMP_WORDS=(${words.join(' ')})
 COMP_CWORD=${words.length - 1}
 _tool_library
 printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', program]);
-    expect(stdout.trim().split('\n').filter(Boolean)).toEqual(expected);
+    const found = (await printedBy(shell, program)).trim().split('\n');
+    const begins = (each: string) => shell === 'bash' || each.startsWith(words.at(-1)!);
+    expect(found.filter(begins)).toEqual(expected);
+  });
+});
+
+describe.runIf(hasShell('fish'))('completion in fish', () => {
+  it.for(LINES)('of %j', async ([line, expected]) => {
+    const program = `${await scriptFor('fish')}\ncomplete -C'tool-library ${line}'`;
+    const lines = (await printedBy('fish', program)).trim().split('\n');
+    expect(lines.map((each) => each.split('\t')[0])).toEqual(expected);
   });
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createTestingService } from '@resource-service/framework/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, inject, it, onTestFinished, vi } from 'vitest';
 import { AppModule } from '../../../examples/tool-library/src/app.module.js';
 import { checks, TestedService } from '../src/index.js';
 import type { OpenApiDocument } from '../src/index.js';
@@ -10,6 +10,8 @@ import type { OpenApiDocument } from '../src/index.js';
 it('the tool library passes', async () => {
   const text = readFileSync('examples/tool-library/openapi.json', 'utf8');
   const document = JSON.parse(text) as OpenApiDocument;
+  vi.stubEnv('TEST_DATABASE_URL', inject('postgresUrl'));
+  onTestFinished(() => vi.unstubAllEnvs());
   const { url, token, tokenWith, stop } = await createTestingService(AppModule);
   onTestFinished(stop);
   const readToken = await tokenWith('tools:read');

@@ -20,6 +20,8 @@ export { buildOf } from './config/identity.js';
 export type { Build, Identity } from './config/identity.js';
 export { InjectVariables, Variables } from './config/inject-variables.decorator.js';
 export { variable } from './config/service-variables.js';
+export { Locks } from './database/connections/locks.js';
+export type { LockOptions } from './database/connections/locks.js';
 export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen/online-index.js';
 export { Statements } from './database/statements.js';
 export { Transactions } from './database/transactions.js';
@@ -99,7 +101,7 @@ export type { CreateContext } from './resources/generated-ids/generated-create.j
 export { GeneratedIdRepository } from './resources/generated-id-repository.js';
 export type { GeneratedRepository } from './resources/generated-id-repository.js';
 export { Idempotency } from './resources/idempotency/idempotency.js';
-export type { RepeatableRequest } from './resources/idempotency/idempotency.js';
+export type { Performed, RepeatableRequest } from './resources/idempotency/idempotency.js';
 export { IdempotencyModule } from './resources/idempotency/idempotency.module.js';
 export { idempotencyErrors } from './resources/idempotency/idempotency-errors.js';
 export {

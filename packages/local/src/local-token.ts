@@ -30,7 +30,8 @@ async function storedToken(file: string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const token = randomBytes(32).toString('base64url');
+  // Hexadecimal: a program could take a token that begins with `-` for an option.
+  const token = randomBytes(32).toString('hex');
   await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return token;

@@ -53,7 +53,7 @@ export class LoansService {
     await this.transactions.run(async (manager) => {
       await this.loans.remove(id, { manager, actor });
       await this.tools.patch(toolId, { borrower: null }, { manager });
+      this.transactions.afterCommit(manager, () => this.notices.send(toolId));
     });
-    void this.notices.send(toolId);
   }
 }

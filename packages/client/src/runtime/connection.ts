@@ -126,8 +126,8 @@ export class Connection {
     return repeat(
       async () =>
         isStream
-          ? read(await within(this.#timeout, signal, attempt))
-          : within(this.#timeout, signal, async (stopped) => read(await attempt(stopped))),
+          ? read(await within(this.#timeout, signal, attempt, url))
+          : within(this.#timeout, signal, async (stopped) => read(await attempt(stopped)), url),
       delayAfter,
       signal,
     );
@@ -141,11 +141,12 @@ export class Connection {
     // `fetch` has none for a response without content.
     if (!body) return;
     const lines = new Lines();
-    const wait: Wait = (read) => within(this.#timeout, signal, read);
+    const from = url || this.#baseUrl;
+    const wait: Wait = (read) => within(this.#timeout, signal, read, from);
     try {
       for await (const chunk of chunksOf(body, signal, wait)) yield lines.endedBy(chunk);
     } catch (error) {
-      throw signal?.aborted ? error : connectionErrorOf(error, url || this.#baseUrl);
+      throw signal?.aborted ? error : connectionErrorOf(error, from);
     }
   }
 

@@ -6,13 +6,14 @@ export async function within<T>(
   milliseconds: number,
   signal: AbortSignal | null,
   work: (signal: AbortSignal) => Promise<T>,
+  from = 'the service',
 ): Promise<T> {
   signal?.throwIfAborted();
   const controller = new AbortController();
   const abort = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', abort);
   const timer = setTimeout(() => {
-    const message = `waited ${milliseconds} ms for the store`;
+    const message = `waited ${milliseconds} ms for ${from}`;
     controller.abort(new DOMException(message, 'TimeoutError'));
   }, milliseconds);
   const stopped = new Promise<never>((_resolve, reject) => {

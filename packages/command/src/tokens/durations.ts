@@ -19,7 +19,16 @@ export function lifetime(text: string): Lifetime {
   if (text === 'never') return 'never';
   const seconds = duration(text);
   if (seconds !== undefined && seconds > 0 && seconds <= MAX_LIFETIME) return seconds;
+  requireUnit(text);
   throw new InvalidArgumentError('It must be at most 3650d, such as 90d, 24h or 30m, or never.');
+}
+
+/** For a text such as `1y`. */
+export function requireUnit(text: string): void {
+  const [, unit] = /^\d+ *(\D*)$/.exec(text) ?? [];
+  if (unit === undefined || unit in SECONDS) return;
+  const what = unit === '' ? 'It has no unit' : `There is no unit ${unit}`;
+  throw new InvalidArgumentError(`${what}: d, h, m and s are days, hours, minutes and seconds.`);
 }
 
 /** Control characters in a name could change what a terminal shows. */

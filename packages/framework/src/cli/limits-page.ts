@@ -8,10 +8,12 @@ import { POLL_INTERVAL } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
 import { MAX_GROUP, MAX_WAITING } from '../database/batcher.js';
 import { POOL_FRACTIONS, RESERVED, SHORT_LOCK_WAIT } from '../database/bulkheads.js';
+import { AFTER_COMMIT } from '../database/commit-hooks.js';
 import { STARTUP_LIMITS } from '../database/connect.js';
 import { MAX_WAITING as MAX_WAITING_FOR_POOL } from '../database/connections/bounded-pool.js';
 import { PROBE_INTERVAL, PROBE_OVERLAP } from '../database/connections/circuit-breaker.js';
 import { WAIT_FOR_OTHERS } from '../database/connections/find-primary.js';
+import { LOCK_LIMITS } from '../database/connections/locks.js';
 import { MAX_BISECTION } from '../database/bisection.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import { LAST_BEGINS, MAX_ATTEMPTS } from '../database/repeat-after-conflict.js';
@@ -123,6 +125,9 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | lock that another transaction holds | ${time(DATABASE_LIMITS.lock)}, enforced by PostgreSQL; after ${time(ROW_WAIT.least)} in a group of creates and ${time(SHORT_LOCK_WAIT)} in other work, it waits apart | ${error(ERRORS.rowLocked)} |
 | deadlock or serialization error | ${MAX_ATTEMPTS} attempts, the last at most ${time(LAST_BEGINS)} after the first | ${error(ERRORS.transactionConflict)} |
 | next statement of a transaction | ${time(DATABASE_LIMITS.idleInTransaction)}, enforced by PostgreSQL | the transaction is rolled back |
+| work after commits | ${number(AFTER_COMMIT.count)} at once; ${time(AFTER_COMMIT.time)} each | ${queue}, and the transaction is rolled back; its signal aborts |
+| locks of jobs | ${LOCK_LIMITS.held} at once, each with a connection beside the pool; ${time(LOCK_LIMITS.timeout)} unless the job says another time | ${error(ERRORS.poolExhausted)}; the signal of the job aborts |
+| replica with a lock that shows no sign of life | ${time(LOCK_LIMITS.silence)}, enforced by PostgreSQL | another replica gets the lock |
 | idle connection; any connection | ${time(DATABASE_LIMITS.idle)}; ${time(DATABASE_LIMITS.lifetime)}, or the end of the export that uses it | closed |
 | database outage | a probe every ${PROBE_INTERVAL} to ${time(PROBE_OVERLAP)}, each of at most ${time(DATABASE_LIMITS.connection)} | ${error(ERRORS.databaseUnavailable)} at once |
 | several hosts of \`DATABASE_URL\` | ${time(DATABASE_LIMITS.connection)} for each, all at once; ${time(WAIT_FOR_OTHERS)} after the response of a primary | the host is not used |
@@ -151,6 +156,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | wait of a migration for a lock on a table | ${time(STARTUP_LIMITS.tableLock)} at a time, with pauses of ${time(4 * STARTUP_LIMITS.tableLock)}; ${time(STARTUP_LIMITS.migrationLock)} in total | the migration fails |
 | running requests at shutdown | ${time(SHUTDOWN_LIMITS.drain)}, with ${time(LAST_CALL)} before and ${time(LAST_CALL)} after | ${error(ERRORS.shuttingDown)} |
 | closing connections at shutdown | ${time(SHUTDOWN_LIMITS.close)} | the process ends |
+| work after commits, and jobs, at shutdown | ${time(AFTER_COMMIT.shutdown)}; ${time(LOCK_LIMITS.shutdown)} | not waited for |
 | traces at shutdown | ${time(FLUSH_TIMEOUT)} | dropped |
 | log lines that wait for a slow reader | ${MAX_BUFFERED / 1e6} MB | dropped |
 `;

@@ -10,4 +10,6 @@ export const ADVISORY_LOCKS = {
   searchIndex: 7_526_841_015,
   /** For issuing a token, so that two together do not exceed a limit. */
   tokenIssuance: 7_526_841_017,
+  /** The upper 32 bits of locks with a name, which are 3. */
+  named: 3 * 2 ** 32,
 } as const;

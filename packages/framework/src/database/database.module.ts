@@ -18,6 +18,8 @@ import { poolOf } from './connections/bounded-pool.js';
 import { GIVEN_DATABASE_LIMITS } from './limits.js';
 import type { DatabaseLimits } from './limits.js';
 import { Bulkheads } from './bulkheads.js';
+import { CommitHooks } from './commit-hooks.js';
+import { Locks } from './connections/locks.js';
 import { applyMigrations, awaitMigrations } from './migrations/migrate.js';
 import { OwnStatements } from './lock-waits/own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
@@ -28,7 +30,13 @@ import { waitApart } from './lock-waits/typeorm-waits.js';
 const NO_POOL = { used: 0, idle: 0, pending: 0, max: 0 };
 
 /** The statements are the service's own. Those of the framework wait in other ways, and are made where they are needed. */
-const services = [{ provide: Statements, useClass: OwnStatements }, Bulkheads, Transactions];
+const services = [
+  { provide: Statements, useClass: OwnStatements },
+  Bulkheads,
+  CommitHooks,
+  Locks,
+  Transactions,
+];
 
 @Global()
 @Module({

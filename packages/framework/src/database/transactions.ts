@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, EntityManager } from 'typeorm';
 import { Bulkheads } from './bulkheads.js';
+import { CommitHooks } from './commit-hooks.js';
+import type { CommitHook } from './commit-hooks.js';
 import type { LockWait } from './connections/lock-wait.js';
 import type { PoolClient } from './connections/pool-client.js';
 import { RowLockedError } from './database-error.js';
@@ -16,12 +18,13 @@ export class Transactions {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
+    private readonly hooks: CommitHooks,
   ) {}
 
   /**
    * Commits all that `work` does, or nothing if it throws. Repeats it a few times if PostgreSQL rolled it back
-   * because of concurrent transactions, so `work` must have no effects outside of the database. It must be short,
-   * because it holds locks and a connection.
+   * because of concurrent transactions, so `work` must have no effects outside of the database: these belong in
+   * {@link afterCommit}. It must be short, because it holds locks and a connection.
    *
    * @param work uses only this manager: `manager.withRepository(…)`, `statements.in(manager)`
    * @param outer of a transaction that has begun: `work` becomes part of it
@@ -41,6 +44,25 @@ export class Transactions {
     return this.bulkheads.apart(this.bulkheads.transactions, (lockWait) =>
       repeatAfterConflict(() => this.attempt(ownWork, lockWait)),
     );
+  }
+
+  /**
+   * Runs `hook` once, after the commit of the transaction, and never after a rollback, also if the transaction was repeated. Nothing
+   * waits for it: what it throws is logged. It is lost if the process ends, or if the reply to COMMIT is.
+   *
+   * ```ts
+   * await transactions.run(async (manager) => {
+   *   await this.bookings.create(booking, { manager, actor });
+   *   transactions.afterCommit(manager, (signal) => this.mailer.send(booking, signal));
+   * });
+   * ```
+   *
+   * @param manager of a transaction of {@link run} or of `Idempotency`
+   * @param hook gets a signal that aborts after 30 s
+   * @throws ServiceException `overloaded` if too many of them have not ended
+   */
+  afterCommit(manager: EntityManager, hook: CommitHook): void {
+    this.hooks.add(requireTransaction(manager), hook);
   }
 
   /**
@@ -71,8 +93,10 @@ export class Transactions {
     };
     // Query runners of other managers take slots by themselves (typeorm-waits.ts).
     const runner = this.dataSource.driver.createQueryRunner('master');
+    this.hooks.expect(runner);
+    let committed: Result;
     try {
-      return await new EntityManager(this.dataSource, runner).transaction(async (manager) => {
+      committed = await new EntityManager(this.dataSource, runner).transaction(async (manager) => {
         if (lockWait !== undefined) {
           const client = (await requireTransaction(manager).connect()) as PoolClient;
           limits.push(client.limitLockWait(lockWait));
@@ -87,5 +111,7 @@ export class Transactions {
     } finally {
       await runner.release();
     }
+    this.hooks.run(runner);
+    return committed;
   }
 }

@@ -46,6 +46,7 @@ import { schemaOf } from '../../src/app/detached-app.js';
 import { Statements } from '../../src/database/statements.js';
 import { KeptResponses } from '../../src/resources/idempotency/kept-responses.js';
 import {
+  Actor,
   ApiResource,
   BodyTypes,
   Created,
@@ -83,7 +84,7 @@ import {
   UuidParameter,
   UuidPipe,
 } from '../../src/index.js';
-import type { Actor, Filled, Page, Precondition } from '../../src/index.js';
+import type { Filled, Page, Precondition } from '../../src/index.js';
 
 /* Tools have a number that the database makes, loans a UUID. */
 
@@ -438,12 +439,14 @@ class AppModule {}
 let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
+let idempotency: Idempotency;
 
 async function startTools(): Promise<void> {
   const environment = { CORS_ORIGINS: 'https://page.example' };
   const service = await start(AppModule, database, environment, { slot: PATIENCE });
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
+  idempotency = service.get(Idempotency);
 }
 
 interface Answer {
@@ -917,6 +920,23 @@ describe('an operation of a service with an Idempotency-Key', () => {
     expect(await database.query('SELECT FROM idempotency_keys')).toHaveLength(0);
     await database.query('UPDATE tools SET borrower = NULL');
     expect(await request('POST', path, { borrower: 'Ada' }, key)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('an operation that is performed once', () => {
+  it('tells whether it is a replay, so that its other effects happen once, too', async () => {
+    const actor = Actor.system('lend');
+    const lend = (key?: string) =>
+      idempotency.performOnce(
+        { key, operation: 'tell', actor, content: {} },
+        LendToolDto,
+        async () => Promise.resolve({ borrower: 'Ada' }),
+      );
+    const result = { borrower: 'Ada' };
+    expect(await lend('a')).toEqual({ result, isReplay: false });
+    expect(await lend('a')).toEqual({ result, isReplay: true });
+    expect(await lend()).toEqual({ result, isReplay: false });
+    expect(await lend('b')).toEqual({ result, isReplay: false });
   });
 });
 

@@ -54,6 +54,12 @@ export type RepeatableRequest = Repeatable &
       }
   );
 
+export interface Performed<Result> {
+  readonly result: Result;
+  /** Whether an earlier request has done the work. */
+  readonly isReplay: boolean;
+}
+
 /** Rows that the work locks. */
 export interface NeededLocks {
   readonly keys: readonly RowKey[];
@@ -115,20 +121,37 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
    * @param work like the work of {@link Transactions.run}
    * @throws ServiceException `idempotency-key-reused` if the content differs, `response-not-kept`, or any error of the database
    */
-  once<Result extends object>(
+  async once<Result extends object>(
     request: RepeatableRequest,
     dto: Type<Result>,
     work: (manager: EntityManager) => Promise<Result>,
     locks?: NeededLocks,
   ): Promise<Result> {
+    return (await this.performOnce(request, dto, work, locks)).result;
+  }
+
+  /**
+   * Like {@link once}, whose published type has no place for it, and tells whether an earlier request has done the work.
+   *
+   * ```ts
+   * const { result, isReplay } = await this.idempotency.performOnce(request, StoredLoanDto, work);
+   * ```
+   */
+  async performOnce<Result extends object>(
+    request: RepeatableRequest,
+    dto: Type<Result>,
+    work: (manager: EntityManager) => Promise<Result>,
+    locks?: NeededLocks,
+  ): Promise<Performed<Result>> {
     requireDto(dto);
     const { keys: needed, findLocked } = locks ?? NO_LOCKS;
     // A service's own work can lock any row. Meanwhile, creates and changes of resources go on.
     const isOwn = locks === undefined;
     const free = isOwn ? this.bulkheads.transactions : this.bulkheads.updates;
-    const inside = isOwn
-      ? (manager: EntityManager) => insideTransaction(() => work(manager))
-      : work;
+    const inside = async (manager: EntityManager): Promise<Performed<Result>> => ({
+      result: await (isOwn ? insideTransaction(() => work(manager)) : work(manager)),
+      isReplay: false,
+    });
     const { key, operation } = request;
     const own = key === undefined ? [] : [rowKey(KEYS, `${operation} ${ownerOf(request)} ${key}`)];
     const keys = [...own, ...needed];
@@ -154,9 +177,9 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     key: string,
     request: RepeatableRequest,
     dto: Type<Result>,
-    work: (manager: EntityManager) => Promise<Result>,
+    work: (manager: EntityManager) => Promise<Performed<Result>>,
     manager: EntityManager,
-  ): Promise<Result> {
+  ): Promise<Performed<Result>> {
     const id = [request.operation, ownerOf(request), key];
     const fingerprint = hash('sha256', stringifyExactJson(request.content), 'base64url');
     const statements = this.statements.in(manager);
@@ -173,15 +196,15 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
       if (answer === null) throw new ServiceException(this.errors.responseNotKept);
-      return restoreDto(dto, parseAllDigits(answer) as object);
+      return { result: restoreDto(dto, parseAllDigits(answer) as object), isReplay: true };
     }
-    const result = await work(manager);
+    const performed = await work(manager);
     await statements.run({
       name: 'keep-answer',
       text: `UPDATE idempotency_keys SET answer = $4 WHERE (operation, principal, key) = ($1, $2, $3)`,
-      values: [...id, stringifyExactJson(result)],
+      values: [...id, stringifyExactJson(performed.result)],
     });
-    return result;
+    return performed;
   }
 }
 

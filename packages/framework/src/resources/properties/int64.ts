@@ -1,6 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { toInteger } from '../../json/exact-json.js';
+import { Declares } from './kind.js';
+import type { Kind } from './kind.js';
 import { Field, ParameterPipe, Parsed, Satisfies } from './property.js';
 import type { PropertyOptions } from './property.js';
 
@@ -43,9 +45,15 @@ export function int64Constraint(name: string): string {
   return `${name} ${RANGE}, as digits without leading zeros`;
 }
 
+export const INT64: Kind<bigint> = {
+  schema: INT64_SCHEMA,
+  parse: parseInt64,
+  constraintOf: int64Constraint,
+};
+
 /** Declares the type, validation and schema of a property of type `bigint`. */
 export function Int64Field(options: PropertyOptions<number>): PropertyDecorator {
-  return Field({ ...INT64_SCHEMA, ...options }, IsInt64());
+  return Field({ ...INT64_SCHEMA, ...options }, IsInt64(), Declares({ kind: INT64 }));
 }
 
 /** Declares a query parameter that is a 64-bit integer, in a property of type `bigint`. */

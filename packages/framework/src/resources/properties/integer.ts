@@ -1,3 +1,4 @@
+import { Declares } from './kind.js';
 import { Field, Satisfies } from './property.js';
 import type { PropertyOptions } from './property.js';
 
@@ -12,12 +13,17 @@ interface IntegerOptions extends PropertyOptions<number> {
  */
 export function IntegerField(options: IntegerOptions): PropertyDecorator {
   const { minimum, maximum } = options;
+  const isValid = (value: unknown): value is number =>
+    Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum;
+  const constraintOf = (name: string) =>
+    `${name} must be an integer between ${minimum} and ${maximum}`;
+  const parse = (text: string) => {
+    const value = /^(0|-?[1-9]\d*)$/.test(text) ? Number(text) : undefined;
+    return isValid(value) ? value : undefined;
+  };
   return Field(
     { type: 'integer', ...options },
-    Satisfies(
-      'isInteger',
-      (value) => Number.isInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
-      `$property must be an integer between ${minimum} and ${maximum}`,
-    ),
+    Satisfies('isInteger', isValid, constraintOf('$property')),
+    Declares({ kind: { schema: { type: 'integer', minimum, maximum }, parse, constraintOf } }),
   );
 }

@@ -1,5 +1,6 @@
-import { INT64_SCHEMA, int64Constraint, MAX_INT64, MIN_INT64, parseInt64 } from './int64.js';
-import { parseUuid, UUID_SCHEMA, uuidConstraint } from './uuid.js';
+import { INT64, MAX_INT64, MIN_INT64 } from './int64.js';
+import type { Kind } from './kind.js';
+import { UUID } from './uuid.js';
 
 /** An id: a `bigint`, or a UUID in its canonical form. */
 export type Key = bigint | string;
@@ -8,16 +9,12 @@ export interface Keyed {
   readonly id: Key;
 }
 
-export interface KeyType {
+export interface KeyType extends Kind<Key> {
   readonly least: Key;
   readonly greatest: Key;
   /** The next greater key, or the next lesser one. */
   next(key: Key, step: 1n | -1n): Key;
   fromDriver(value: unknown): Key;
-  readonly schema: typeof INT64_SCHEMA | typeof UUID_SCHEMA;
-  parse(text: string): Key | undefined;
-  /** The message for a parameter that is no key. */
-  constraintOf(name: string): string;
   describe(noun: string): string;
   /** An example of a key without a row. */
   readonly missing: string;
@@ -28,25 +25,21 @@ const UUID_BITS = 128;
 /** By the name of the type in SQL. PostgreSQL compares UUIDs like their texts. */
 export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
   bigint: {
+    ...INT64,
     least: MIN_INT64,
     greatest: MAX_INT64,
     next: (key, step) => BigInt(key) + step,
     fromDriver: (value) => BigInt(value as string),
-    schema: INT64_SCHEMA,
-    parse: parseInt64,
-    constraintOf: int64Constraint,
     describe: (noun) =>
       `Identification number of the ${noun}, between ${MIN_INT64} and ${MAX_INT64}, as digits without leading zeros.`,
     missing: '404',
   },
   uuid: {
+    ...UUID,
     least: toUuid(0n),
     greatest: toUuid(2n ** BigInt(UUID_BITS) - 1n),
     next: (key, step) => toUuid(BigInt(`0x${String(key).replaceAll('-', '')}`) + step),
     fromDriver: String,
-    schema: UUID_SCHEMA,
-    parse: parseUuid,
-    constraintOf: uuidConstraint,
     describe: (noun) => `The id of the ${noun}, with hyphens, in any case.`,
     missing: '01920000-0000-7000-8000-000000000404',
   },

@@ -1,5 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { isStorableText } from '../../database/storable-text.js';
+import { Declares } from './kind.js';
+import type { Kind } from './kind.js';
 import { Field, Satisfies } from './property.js';
 import type { PropertyOptions } from './property.js';
 import { NO_TEXT } from './storable.js';
@@ -9,6 +11,12 @@ import { NO_TEXT } from './storable.js';
  * unpaired surrogates.
  */
 export const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
+
+const TEXT: Kind<string> = {
+  schema: TEXT_SCHEMA,
+  parse: (text) => (isStorableText(text) ? text : undefined),
+  constraintOf: (name) => `${name} ${NO_TEXT}`,
+};
 
 /** In characters: Unicode code points, as JSON Schema counts them. */
 interface Lengths {
@@ -21,7 +29,11 @@ export interface TextOptions extends PropertyOptions<string>, Lengths {}
 /** Declares the validation and schema of a text of any script. */
 export function TextField(options: TextOptions): PropertyDecorator {
   const description = `${options.description} It must not contain U+0000 or unpaired surrogates.`;
-  return Field({ ...TEXT_SCHEMA, ...options, description }, IsText(options));
+  return Field(
+    { ...TEXT_SCHEMA, ...options, description },
+    IsText(options),
+    Declares({ kind: TEXT }),
+  );
 }
 
 /**

@@ -1,3 +1,5 @@
+import { Declares } from './kind.js';
+import type { Kind } from './kind.js';
 import { Field, Parsed, Satisfies } from './property.js';
 import type { PropertyOptions } from './property.js';
 
@@ -51,16 +53,20 @@ function isTimestamp(value: unknown): value is Date {
   return value instanceof Date && value.getTime() >= FIRST && value.getTime() <= LAST;
 }
 
+const TIMESTAMP: Kind<Date> = {
+  schema: { type: 'string', format: 'date-time' },
+  parse: parseTimestamp,
+  constraintOf: (name) =>
+    `${name} must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z`,
+};
+
 /** Declares the type, validation and schema of a property of type `Date`. */
 export function TimestampField(options: PropertyOptions<string>): PropertyDecorator {
   const description = `${options.description} At most milliseconds; returned in UTC.`;
   return Field(
     { type: 'string', format: 'date-time', ...options, description },
     Parsed(parseTimestamp),
-    Satisfies(
-      'isTimestamp',
-      isTimestamp,
-      '$property must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z',
-    ),
+    Satisfies('isTimestamp', isTimestamp, TIMESTAMP.constraintOf('$property')),
+    Declares({ kind: TIMESTAMP }),
   );
 }

@@ -1,5 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Matches } from 'class-validator';
+import { Declares } from './kind.js';
+import type { Kind } from './kind.js';
 import { Field, ParameterPipe, Parsed } from './property.js';
 import type { PropertyOptions } from './property.js';
 
@@ -26,6 +28,12 @@ export function uuidConstraint(name: string): string {
   return `${name} must be a UUID with hyphens`;
 }
 
+export const UUID: Kind<string> = {
+  schema: UUID_SCHEMA,
+  parse: parseUuid,
+  constraintOf: uuidConstraint,
+};
+
 function IsUuid(): PropertyDecorator {
   return applyDecorators(
     Parsed(parseUuid),
@@ -35,7 +43,7 @@ function IsUuid(): PropertyDecorator {
 
 /** Declares the type, validation and schema of a UUID, in a property of type `string`. */
 export function UuidField(options: PropertyOptions<string>): PropertyDecorator {
-  return Field({ ...UUID_SCHEMA, ...options }, IsUuid());
+  return Field({ ...UUID_SCHEMA, ...options }, IsUuid(), Declares({ kind: UUID }));
 }
 
 /** Declares a query parameter that is a UUID, in a property of type `string`. */
