@@ -15,7 +15,7 @@ export interface Exchange {
 }
 
 /** There is no whole response: nobody knows whether the request was carried out. */
-export class Unanswered extends Error {
+export class NoResponse extends Error {
   constructor(method: string, path: string, cause: unknown) {
     super(`${method} ${path} has no response: ${reasonOf(cause)}`, { cause });
   }

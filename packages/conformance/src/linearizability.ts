@@ -58,9 +58,13 @@ export function explain(given: readonly RowOperation[]): string | undefined {
 function until(operations: readonly RowOperation[], time: number): readonly RowOperation[] {
   const known: RowOperation[] = operations
     .filter(({ begin }) => begin <= time)
-    .map((each) => ((each.end ?? Infinity) <= time ? each : { ...each, end: undefined }));
+    .map((each) => ((each.end ?? Infinity) <= time ? each : opened(each)));
   const order = ({ end }: RowOperation) => (end === time ? Infinity : (end ?? time));
   return known.toSorted((one, other) => order(one) - order(other));
+}
+
+function opened(operation: RowOperation): RowOperation {
+  return { ...operation, end: undefined };
 }
 
 function inWords({ kind, body, ifMatch, end, outcome, content }: RowOperation): string {

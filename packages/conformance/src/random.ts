@@ -23,7 +23,9 @@ export class Random {
   }
 
   text(length: number, characters = 'abcdefghijklmnopqrstuvwxyz'): string {
-    return Array.from({ length }, () => this.oneOf([...characters])).join('');
+    return Array.from({ length }, () => characters.charAt(this.integer(characters.length))).join(
+      '',
+    );
   }
 
   uuid(): string {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OpenApiDocument } from '@resource-service/client/document';
 import { backoff } from '@resource-service/client/runtime';
-import { errorOf, Unanswered } from './exchange.js';
+import { errorOf, NoResponse } from './exchange.js';
 import type { Exchange } from './exchange.js';
 import { toJson } from './json.js';
 import { Random } from './random.js';
@@ -67,7 +67,7 @@ export class TestedService {
   /**
    * Sends a request, again if the service is too busy for it.
    *
-   * @throws Unanswered if there is no whole response
+   * @throws NoResponse if there is no whole response
    */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Exchange> {
     for (let attempt = 1; ; attempt += 1) {
@@ -108,7 +108,7 @@ export class TestedService {
         body: await response.text(),
       };
     } catch (error) {
-      throw new Unanswered(method, path, error);
+      throw new NoResponse(method, path, error);
     }
   }
 
@@ -138,7 +138,7 @@ export class TestedService {
       const { status } = await this.send('DELETE', path);
       return status < 300 || status === 404;
     } catch (error) {
-      if (error instanceof Unanswered) return false;
+      if (error instanceof NoResponse) return false;
       throw error;
     }
   }

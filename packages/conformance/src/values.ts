@@ -52,25 +52,20 @@ export function valueOf(
   const nested = (part: Schema) => valueOf(document, part, random, depth + 1);
   if (whole.const !== undefined) return whole.const;
   if (whole.enum !== undefined) return random.oneOf(whole.enum.filter((each) => each !== null));
-  const [part] = [whole.allOf, whole.anyOf, whole.oneOf].find((parts) => parts?.length === 1) ?? [];
-  const [choice] = whole.anyOf ?? whole.oneOf ?? [];
-  if (part ?? choice) return nested((part ?? choice)!);
-  switch ([whole.type].flat().find((type) => type !== 'null')) {
-    case 'string':
-      return textOf(whole, random);
-    case 'integer':
-      return integerOf(whole, random);
-    case 'number':
-      return numberOf(whole, random);
-    case 'boolean':
-      return random.next() < 0.5;
-    case 'array':
-      return itemsOf(whole).map(nested);
-    default: {
-      const entries = Object.entries(propertiesOf(document, whole));
-      return Object.fromEntries(entries.map(([name, each]) => [name, nested(each)]));
-    }
-  }
+  const { allOf = [], anyOf, oneOf } = whole;
+  const [part] = allOf.length === 1 ? allOf : (anyOf ?? oneOf ?? []);
+  if (part !== undefined) return nested(part);
+  const makers: Readonly<Record<string, () => unknown>> = {
+    string: () => textOf(whole, random),
+    integer: () => integerOf(whole, random),
+    number: () => numberOf(whole, random),
+    boolean: () => random.next() < 0.5,
+    array: () => itemsOf(whole).map(nested),
+  };
+  const make = makers[[whole.type].flat().find((type) => type !== 'null') ?? 'object'];
+  if (make !== undefined) return make();
+  const entries = Object.entries(propertiesOf(document, whole));
+  return Object.fromEntries(entries.map(([name, each]) => [name, nested(each)]));
 }
 
 function wholeOf(document: OpenApiDocument, schema: Schema): ValueSchema {
@@ -92,7 +87,7 @@ function textOf(schema: ValueSchema, random: Random): string | undefined {
   if (format === 'date') return time.slice(0, 10);
   const length = Math.min(Math.max(TEXT_LENGTH, minLength), maxLength);
   const fits = (text: string) => pattern === undefined || new RegExp(pattern, 'u').test(text);
-  const text = `${random.text(Math.max(length - 1, 0))}${length > 0 ? random.oneOf([...'é月zx']) : ''}`;
+  const text = `${random.text(Math.max(length - 1, 0))}${length > 0 ? random.text(1, 'é月zx') : ''}`;
   if (format === undefined && fits(text)) return text;
   if (typeof example !== 'string') return undefined;
   // Zeros at the ends of a decimal are not kept.

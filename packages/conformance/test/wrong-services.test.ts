@@ -71,7 +71,7 @@ describe('a service that', () => {
 });
 
 describe('a kill', () => {
-  const [ofKills] = checks(document).filter(isOfKills);
+  const ofKills = checks(document).find(isOfKills);
 
   async function killed(fault: string, isDurable: boolean): Promise<Result> {
     const folder = await mkdtemp(join(tmpdir(), 'conformance-'));

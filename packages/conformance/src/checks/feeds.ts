@@ -156,7 +156,7 @@ async function live(
     if (status >= 300) throw new NotApplicable(`cannot change ${path}: ${status} ${body}`);
     contents.push(pick(contentOf(exchange), names));
   };
-  for (let n = 0; n < 2 && patch; n += 1) {
+  for (let n = 0; n < (patch ? 2 : 0); n += 1) {
     const body = resource.otherContent(service, 'patch', contents.at(-1)!);
     add(await service.send('PATCH', path, { body }));
   }

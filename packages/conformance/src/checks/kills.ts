@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { check, forEach } from '../check.js';
 import type { Check } from '../check.js';
-import { Unanswered } from '../exchange.js';
+import { NoResponse } from '../exchange.js';
 import type { Exchange } from '../exchange.js';
 import { canonical } from '../json.js';
 import type { Json } from '../json.js';
@@ -91,13 +91,13 @@ async function killDuring(
   delay: number,
 ): Promise<void> {
   let isKilled = false;
-  let answered = 0;
+  let responses = 0;
   await forEach(creates, async (create) => {
     if (isKilled) return;
     const exchange = await send(service, resource, create);
     if (exchange === undefined) return;
-    answered += 1;
-    if (answered !== BEFORE_KILL) return;
+    responses += 1;
+    if (responses !== BEFORE_KILL) return;
     await sleep(delay);
     isKilled = true;
     await service.process?.kill();
@@ -116,7 +116,7 @@ async function send(
     if (exchange.status !== 503) exchanges.push(exchange);
     return exchange;
   } catch (error) {
-    if (error instanceof Unanswered) return undefined;
+    if (error instanceof NoResponse) return undefined;
     throw error;
   }
 }

@@ -56,15 +56,15 @@ async function walkBesideWrites(
 ): Promise<void> {
   const rows = await resource.stock(service, STOCK);
   const limit = await limitFor(service, resource);
-  let isDone = false;
+  const walked = new AbortController();
   const writes = async () => {
-    while (!isDone && resource.operations.remove) {
+    while (!walked.signal.aborted && resource.operations.remove) {
       const { path } = await resource.create(service);
       await service.send('DELETE', path);
     }
   };
   const walk = pagesOf(service, resource, { limit: String(limit), ...(sort && { sort }) }, limit);
-  const [items] = await Promise.all([walk.finally(() => (isDone = true)), writes()]);
+  const [items] = await Promise.all([walk.finally(() => walked.abort()), writes()]);
   const counts = new Map<string, number>();
   for (const { id } of items) counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
   verifyOnce(rows, counts);
@@ -139,18 +139,15 @@ async function find(
   { id, content }: Row,
   filter: string,
 ): Promise<void> {
-  const value = content[filter];
-  if (value === undefined) return;
-  const items = await pagesOf(service, resource, { [filter]: String(value) });
+  if (content[filter] === undefined) return;
+  const value = String(content[filter] as string | bigint);
+  const items = await pagesOf(service, resource, { [filter]: value });
   const isFound = items.some((item) => String(item['id']) === String(id));
-  verify(isFound, `${resource.path}?${filter}=${String(value)} lacks ${String(id)}`);
+  verify(isFound, `${resource.path}?${filter}=${value} lacks ${String(id)}`);
 }
 
 /** The lines of an export. */
-async function* exportOf(
-  service: TestedService,
-  { path }: TestedResource,
-): AsyncGenerator<unknown> {
+async function* exportOf(service: TestedService, { path }: TestedResource): AsyncGenerator {
   const connection = new Connection(service.clientOptions);
   const call = { method: 'GET', path: `${path}/export`, signal: null, isStream: true } as const;
   const response = await connection.send(call, (each) => each);

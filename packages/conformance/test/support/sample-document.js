@@ -55,7 +55,7 @@ export const DOCUMENT = {
     '/notes/{id}': {
       get: operation('getNote', 'notes:read', {
         parameters: PATH,
-        responses: { 200: json(reference('StoredNote')) },
+        responses: { 200: json(reference('StoredNote')), 404: {} },
       }),
       patch: operation('patchNote', 'notes:write', {
         parameters: [...PATH, IF_MATCH],
@@ -64,7 +64,7 @@ export const DOCUMENT = {
       }),
       delete: operation('deleteNote', 'notes:write', {
         parameters: [...PATH, IF_MATCH],
-        responses: { 204: {} },
+        responses: { 204: {}, 404: {} },
       }),
     },
     '/changes': {

@@ -142,7 +142,7 @@ class Sample {
     if (body === undefined) return undefined;
     const note = this.rows.get(id);
     if (!this.isMet(request, response, note, id)) return undefined;
-    if (this.fault === 'loses an update') await sleep(2);
+    if (this.fault === 'loses an update') await sleep(20);
     if (this.fault === 'has two winners' && request.headers['if-match']) await sleep(20);
     const current = this.fault === 'loses an update' ? note : this.rows.get(id);
     if (!current) return this.reject(response, 404, 1);
@@ -235,7 +235,7 @@ function html(response) {
 }
 
 /** Starts the service. Returns its address, and what stops it. */
-export async function startSample(fault = '', port = 0, journal = undefined) {
+export async function startSample(fault = '', port = 0, journal) {
   const sample = new Sample(fault, journal);
   const server = createServer((request, response) => {
     sample.respond(request, response).catch(() => response.destroy());
