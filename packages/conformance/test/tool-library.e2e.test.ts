@@ -11,7 +11,7 @@ it('the tool library passes', async () => {
   const text = readFileSync('examples/tool-library/openapi.json', 'utf8');
   const document = JSON.parse(text) as OpenApiDocument;
   vi.stubEnv('TEST_DATABASE_URL', inject('postgresUrl'));
-  onTestFinished(() => vi.unstubAllEnvs());
+  onTestFinished(() => void vi.unstubAllEnvs());
   const library = await createTestingService(AppModule);
   onTestFinished(() => library.stop());
   const { url, token } = library;
