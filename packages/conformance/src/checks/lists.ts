@@ -139,9 +139,9 @@ async function find(
   { id, content }: Row,
   filter: string,
 ): Promise<void> {
-  if (content[filter] === undefined) return;
-  const value = String(content[filter] as string | bigint);
-  const items = await pagesOf(service, resource, { [filter]: value });
+  const { [filter]: value } = content;
+  if (typeof value !== 'string' && typeof value !== 'bigint') return;
+  const items = await pagesOf(service, resource, { [filter]: String(value) });
   const isFound = items.some((item) => String(item['id']) === String(id));
   verify(isFound, `${resource.path}?${filter}=${value} lacks ${String(id)}`);
 }
