@@ -65,6 +65,8 @@ export function valueOf(
   const make = makers[[whole.type].flat().find((type) => type !== 'null') ?? 'object'];
   if (make !== undefined) return make();
   const entries = Object.entries(propertiesOf(document, whole));
+  // Any JSON.
+  if (whole.type === undefined && entries.length === 0) return { [random.text(4)]: random.text(4) };
   return Object.fromEntries(entries.map(([name, each]) => [name, nested(each)]));
 }
 
@@ -90,14 +92,14 @@ function textOf(schema: ValueSchema, random: Random): string | undefined {
   const text = `${random.text(Math.max(length - 1, 0))}${length > 0 ? random.text(1, 'é月zx') : ''}`;
   if (format === undefined && fits(text)) return text;
   if (typeof example !== 'string') return undefined;
-  // Zeros at the ends of a decimal are not kept.
+  // The first digit keeps its place within bounds, and zeros at the end of a decimal are not kept.
   const other = () =>
     example
-      .replaceAll(/\d/g, () => random.text(1, '123456789'))
+      .replaceAll(/(?<=\d.*)\d/g, () => random.text(1, '123456789'))
       .replaceAll(/[a-z]/g, () => random.text(1))
-      .replaceAll(/[A-Z]/g, () => random.text(1, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'));
-  const isText = format === undefined;
-  return (isText ? Array.from({ length: 20 }, other) : []).find(fits) ?? example;
+      .replaceAll(/[A-Z]/g, () => random.text(1).toUpperCase());
+  const isKnown = format === undefined || format === 'decimal';
+  return (isKnown ? Array.from({ length: 20 }, other) : []).find(fits) ?? example;
 }
 
 function integerOf({ format, minimum, maximum }: ValueSchema, random: Random): bigint {
