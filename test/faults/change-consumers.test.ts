@@ -40,7 +40,9 @@ class Borrowers {
   private readonly clients: Promise<unknown>;
 
   constructor(replicas: readonly Replica[]) {
-    this.clients = Promise.all(replicas.flatMap((replica) => [this.come(replica), this.come(replica)]));
+    this.clients = Promise.all(
+      replicas.flatMap((replica) => [this.come(replica), this.come(replica)]),
+    );
   }
 
   async served(count: number): Promise<void> {
@@ -89,10 +91,7 @@ it('handles each change in order and at least once, whatever is killed', async (
   }
   const consumer = async () =>
     (await postgres.query(`SELECT * FROM change_consumers WHERE name = 'LoansService.tell'`))[0]!;
-  await vi.waitFor(
-    async () => expect((await consumer())['position']).not.toBeNull(),
-    PATIENCE,
-  );
+  await vi.waitFor(async () => expect((await consumer())['position']).not.toBeNull(), PATIENCE);
   const borrowers = new Borrowers(replicas);
   const handovers: number[] = [];
   for (let kill = 1; kill <= 4; kill += 1) {
@@ -101,14 +100,18 @@ it('handles each change in order and at least once, whatever is killed', async (
       process.kill(postgres.pid, 'SIGKILL');
       await postgres.startAgain();
     } else {
-      const pid = Number(String((await consumer())['holder']).split(' ').at(-2));
+      const pid = Number(
+        String((await consumer())['holder'])
+          .split(' ')
+          .at(-2),
+      );
       const replica = replicas.find(({ service }) => service.pid === pid)!;
       await replica.kill();
       const [killedAt, before] = [performance.now(), receiver.received.length];
-      await vi.waitFor(
-        () => expect(receiver.received.length).toBeGreaterThan(before),
-        { timeout: PATIENCE, interval: 20 },
-      );
+      await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(before), {
+        timeout: PATIENCE,
+        interval: 20,
+      });
       handovers.push(performance.now() - killedAt);
       await replica.startAgain({ main });
     }

@@ -73,7 +73,7 @@ export class ChangeConsumers implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   /** @throws StartupError if two have one name */
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     // Documents are written without a database.
     if (!this.dataSource.isInitialized) return;
     const found = [...this.discovery.getProviders(), ...this.discovery.getControllers()];
@@ -82,6 +82,7 @@ export class ChangeConsumers implements OnApplicationBootstrap, OnModuleDestroy 
       if (typeof instance !== 'object' || instance === null) continue;
       for (const handler of handlersOf(instance.constructor)) this.startHandler(instance, handler);
     }
+    await Promise.all([...this.consumers.values()].map(({ begun }) => begun));
   }
 
   async onModuleDestroy(): Promise<void> {

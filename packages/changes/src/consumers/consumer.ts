@@ -48,8 +48,12 @@ export class Consumer {
   private lease: Lease | undefined;
   private readonly stopping = new AbortController();
   private readonly running: Promise<void>;
+  /** Resolves when it has a position, runs in another replica or cannot begin yet: a new one misses no change that follows. */
+  readonly begun: Promise<void>;
+  private begin = (): void => {};
 
   constructor(private readonly parts: ConsumerParts) {
+    this.begun = new Promise((resolve) => (this.begin = resolve));
     this.running = this.run();
   }
 
@@ -80,6 +84,7 @@ export class Consumer {
         this.note(error);
       }
       this.current = undefined;
+      this.begin();
       await sleep(LEASE.renewal, undefined, { signal, ref: false }).catch(() => {});
     }
   }
@@ -98,6 +103,7 @@ export class Consumer {
         await lease.store(begin);
         lease.position = begin;
       }
+      this.begin();
       // At first, only the check: nothing may come.
       for (let wait = 0; !signal.aborted; wait = NEXT.wait) {
         const changes = await feed.next(lease.position, { ...NEXT, wait, signal });

@@ -21,10 +21,10 @@ export interface OnChangeOptions {
 }
 
 type Handler<Content, Second> = (change: RecordedChange<Content>, second: Second) => unknown;
-type HandlerDecorator<Content, Second> = (
+type HandlerDecorator<Content, Second> = <Method extends Handler<Content, Second>>(
   target: object,
   method: string,
-  descriptor: TypedPropertyDescriptor<Handler<Content, Second>>,
+  descriptor: TypedPropertyDescriptor<Method>,
 ) => void;
 
 /**

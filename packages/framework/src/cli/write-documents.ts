@@ -5,7 +5,7 @@ import type { ServiceVariables } from '../config/service-variables.js';
 import { createDetachedApp } from '../app/detached-app.js';
 import { serviceModuleOf } from '../app/framework.module.js';
 import { ERRORS } from '../errors/common-errors.js';
-import { allErrors, statusOf } from '../errors/error-kind.js';
+import { allErrors } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
 import { openApiText } from '../openapi/openapi.js';
 import { writeFormatted } from './write-formatted.js';
@@ -49,7 +49,7 @@ async function listVariables(file: string, variables: ServiceVariables): Promise
 
 function errorsPage(): string {
   const rows = allErrors().map(
-    ({ number, message, remedy }) => `| ${number} | ${statusOf(number)} | ${message} | ${remedy} |`,
+    ({ number, message, remedy }) => `| ${number} | ${message} | ${remedy} |`,
   );
   // From a resource, if there is one.
   const example =
@@ -67,8 +67,8 @@ Every error response has this JSON body:
 \`error\` identifies the kind of error and never changes its meaning. Its first three digits are the HTTP status. \`message\` is for
 people: the service replaces the message below by a more precise one where it can.
 
-| error | status | message | what to do |
-| --- | --- | --- | --- |
+| error | message | what to do |
+| --- | --- | --- |
 ${rows.join('\n')}
 
 An exception of NestJS, which code of a service can throw instead, has the number status × 100, such as 40900. With the statuses
