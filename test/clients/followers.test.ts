@@ -61,7 +61,7 @@ if (process.env['CI'] !== undefined && absent.length > 0) {
 
 describe.each(FOLLOWERS.filter((follower) => !absent.includes(follower)))(
   'the program of examples/followers in $language',
-  ({ language, file, build, start: [command, ...rest], read }) => {
+  ({ file, build, start: [command, ...rest], read }) => {
     let service: TestService;
     let cwd: string;
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
@@ -15,13 +16,12 @@ const HANDOVER = 30_000;
 /** Receives the notices that the handler of the tool library sends. */
 async function startReceiver() {
   const received: string[] = [];
-  const server = createServer((request, response) => {
-    void request.toArray().then((chunks: readonly Buffer[]) => {
-      const notice = Buffer.concat(chunks).toString();
-      if (notice.startsWith('loan')) received.push(notice);
-      response.end();
-    });
-  });
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const notice = (await request.toArray()).join('');
+    if (notice.startsWith('loan')) received.push(notice);
+    response.end();
+  };
+  const server = createServer((request, response) => void receive(request, response));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
     received,

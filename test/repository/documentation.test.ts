@@ -154,7 +154,7 @@ describe('the scopes', () => {
     const found = text.match(LIST) ?? [];
     expect(found.flatMap(mentions)).toEqual(mentions(text));
     const lists = found.map(named);
-    // The table, and two steps for Keycloak.
+    // The settings, and two steps for Keycloak.
     expect(lists).toHaveLength(3);
     for (const list of lists) expect(list).toEqual(await scopes());
   });

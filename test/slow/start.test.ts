@@ -434,7 +434,10 @@ describe.concurrent('a start that cannot succeed', () => {
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     const service = used.start({ PORT: String(port) });
-    await expectFailure(service, `plant-store: PORT: port ${port} on 127.0.0.1 is already in use`);
+    await expectFailure(
+      service,
+      `plant-store: PORT: port ${port} on 127.0.0.1 is already in use: set PORT to a free port`,
+    );
     other.close();
     // A terminal shows both.
     expect(service.stdout).not.toContain('EADDRINUSE');

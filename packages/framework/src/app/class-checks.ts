@@ -9,7 +9,7 @@ export interface ClassToCheck {
   /** Whether there is one instance of it, which lasts. */
   readonly isStatic: boolean;
   /** A provider of any module. */
-  find<Provider>(token: Type<Provider>): Provider | undefined;
+  readonly find: <Provider>(token: Type<Provider>) => Provider | undefined;
 }
 
 /** Returns a line for each mistake. */

@@ -2,8 +2,10 @@
 // First: an old Node.js cannot load the rest.
 import '../config/node-version.js';
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { takenPorts } from './taken-ports.js';
 
 /* `start-service build/main.js` builds the service, writes its client, and becomes the service. `npm start` runs it with `exec`,
    because npm does not pass signals through its shell. npm's `prestart` would not run with the setting `ignore-scripts`.
@@ -12,6 +14,11 @@ import { pathToFileURL } from 'node:url';
 
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
+const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
+const mistakes = await takenPorts();
+for (const line of mistakes) process.stderr.write(`${name}: ${line}\n`);
+if (mistakes.length > 0) process.exit(1);
+process.stdout.write(`${name}: building\n`);
 const build = spawnSync('npm', ['run', '--silent', script], { stdio: 'inherit', shell: isWindows });
 if (build.status !== 0) process.exit(build.status ?? 1);
 if (basename(program) === 'main.js') {

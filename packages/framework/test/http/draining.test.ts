@@ -165,7 +165,7 @@ describe('listening', () => {
 
   it('names the variable when the machine does not have the address', async () => {
     await expect(listen(createServer(), { host: '192.0.2.1', port: 0, variables })).rejects.toThrow(
-      'HOST: this machine cannot listen on 192.0.2.1 (EADDRNOTAVAIL)',
+      'HOST: this machine cannot listen on 192.0.2.1 (EADDRNOTAVAIL): set HOST to an address of its own',
     );
   });
 
@@ -176,7 +176,7 @@ describe('listening', () => {
       return refused;
     };
     await expect(listen(refused, { host: '127.0.0.1', port: 80, variables })).rejects.toThrow(
-      'PORT: this user has no permission to listen on port 80',
+      'PORT: this user has no permission to listen on port 80: set PORT to one from 1024',
     );
     expect((server.address() as AddressInfo).port).toBe(port);
   });

@@ -38,10 +38,10 @@ function explain(
   { host, port, variables }: ListenOptions,
 ): string {
   if (code === 'EADDRINUSE') {
-    return `${variables.port}: port ${port} on ${host} is already in use`;
+    return `${variables.port}: port ${port} on ${host} is already in use: set ${variables.port} to a free port`;
   }
   if (code === 'EACCES') {
-    return `${variables.port}: this user has no permission to listen on port ${port}`;
+    return `${variables.port}: this user has no permission to listen on port ${port}: set ${variables.port} to one from 1024`;
   }
-  return `${variables.host}: this machine cannot listen on ${host} (${code})`;
+  return `${variables.host}: this machine cannot listen on ${host} (${code}): set ${variables.host} to an address of its own`;
 }
