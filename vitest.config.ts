@@ -13,6 +13,9 @@ const withDatabase = {
 
 const withCluster = { ...withDatabase, globalSetup: [...withDatabase.globalSetup, CLUSTER] };
 
+/** These projects test what a service does when the database is slow. In others, its timeouts are as long as a busy machine may need. */
+const withRealTimeouts = { provide: { hasRealTimeouts: true } };
+
 /** They promise times, while many clients keep the processors busy: beside other tests, they would measure those. */
 const TIMED = ['test/faults/feed-load.test.ts', 'test/faults/issued-tokens.test.ts'];
 
@@ -84,6 +87,7 @@ export default defineConfig({
         test: {
           name: 'slow',
           include: ['test/slow/*.test.ts'],
+          ...withRealTimeouts,
           ...ofTheService,
         },
       },
@@ -94,6 +98,7 @@ export default defineConfig({
           // Each test has servers of its own, and mostly waits.
           maxWorkers: 2,
           ...withCluster,
+          ...withRealTimeouts,
           include: ['test/faults/*.test.ts'],
           exclude: TIMED,
         },
@@ -106,6 +111,7 @@ export default defineConfig({
           // After the others.
           sequence: { groupOrder: 1 },
           ...withCluster,
+          ...withRealTimeouts,
           include: TIMED,
         },
       },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connect } from '../support/own-postgres.js';
-import { PATIENCE, PATIENT } from '../../packages/framework/test/support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { dropRole, migrate, newRole, PASSWORD, privilegesOf, urlAs } from '../support/roles.js';
 import { SCHEMA } from '../support/data-source.js';
 import { createMigratedDatabase } from '../support/migrated-database.js';
@@ -21,7 +21,6 @@ describe('the service, as a role that owns nothing', () => {
     service = await startTestService({
       database: { ...database, url: urlAs(name, database) },
       environment: { DATABASE_MIGRATE_ON_START: 'false' },
-      databaseLimits: PATIENT,
     });
   });
 
@@ -147,7 +146,6 @@ describe('the service, as a role that owns nothing', () => {
     const other = await startTestService({
       database: { ...database, url: urlAs(name, database) },
       environment: { DATABASE_MIGRATE_ON_START: 'false' },
-      databaseLimits: PATIENT,
     });
     expect((await other.post({ id: 5, name: enough })).status).toBe(200);
     await vi.waitFor(() => {

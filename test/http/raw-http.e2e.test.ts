@@ -45,6 +45,9 @@ let service: TestService;
 /** A service with short timeouts, except of a body as a whole. */
 let hasty: TestService;
 
+/** A service that waits for a client as short a time as `hasty`, and for header fields as long as a busy machine may need. */
+let idling: TestService;
+
 const HASTY_LIMITS = {
   headers: 500,
   bodyIdle: 1_200,
@@ -52,24 +55,25 @@ const HASTY_LIMITS = {
   socketIdle: 2_000,
 };
 
-/** Of the same service, in seconds. */
+/** Of `hasty`, in seconds. */
 const KEEP_ALIVE = 3;
 
 const sockets: RawSocket[] = [];
 
 beforeAll(async () => {
-  [service, hasty] = await Promise.all([
+  [service, hasty, idling] = await Promise.all([
     startTestService({ environment: { BODY_LIMIT: '1kb' } }),
     startTestService({
       limits: HASTY_LIMITS,
       environment: { KEEP_ALIVE_TIMEOUT: String(KEEP_ALIVE) },
     }),
+    startTestService({ limits: { socketIdle: HASTY_LIMITS.socketIdle } }),
   ]);
 });
 
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await Promise.all([service.stop(), hasty.stop()]);
+  await Promise.all([service.stop(), hasty.stop(), idling.stop()]);
 });
 
 // After every test, the service still answers.
@@ -795,7 +799,7 @@ describe.concurrent('timeouts', () => {
     ['sends rubbish', 'How do you do?\r\n'],
     ['sends a header bit by bit', 'Colour: green\r\n'],
   ])('for a client that does not read its answers, and %s', async (what, piece) => {
-    const socket = await open(hasty);
+    const socket = await open(idling);
     const requestId = what.replaceAll(' ', '-');
     socket.stopReading();
     socket.send(longAnswers(requestId));
@@ -806,13 +810,13 @@ describe.concurrent('timeouts', () => {
     );
     const msg = 'request abandoned by the client';
     await vi.waitFor(
-      () => expect(hasty.log).toContainEqual(expect.objectContaining({ msg, requestId })),
+      () => expect(idling.log).toContainEqual(expect.objectContaining({ msg, requestId })),
       PATIENCE,
     );
   });
 
   it('do not apply to a client that reads its answers slowly', async () => {
-    const socket = await open(hasty);
+    const socket = await open(idling);
     socket.stopReading();
     socket.send(longAnswers('slow'));
     const start = performance.now();

@@ -8,7 +8,7 @@ import { createLogger } from '../../packages/framework/src/observability/logger.
 import { requestMetrics } from '../../packages/framework/src/http/server/request-metrics.js';
 import { Metrics } from '../../packages/framework/src/observability/metrics.js';
 import { Readiness } from '../../packages/framework/src/observability/readiness.js';
-import { PATIENCE, PATIENT } from '../../packages/framework/test/support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lockPlants, WAIT_FOR_LOCKS } from '../support/plants-lock.js';
 import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import type { RawAnswer } from '../../packages/framework/test/support/raw-socket.js';
@@ -29,7 +29,6 @@ let service: TestService;
 beforeAll(async () => {
   service = await startTestService({
     parameters: WAIT_FOR_LOCKS,
-    databaseLimits: PATIENT,
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { NO_TRACER } from '../../packages/framework/src/observability/tracer.js';
-import { PATIENCE, PATIENT } from '../../packages/framework/test/support/patience.js';
+import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startTestService } from '../support/test-service.js';
 import type { Answer, TestService } from '../support/test-service.js';
 
@@ -14,7 +14,6 @@ let gate: Promise<unknown> = Promise.resolve();
 
 beforeAll(async () => {
   service = await startTestService({
-    databaseLimits: PATIENT,
     tracer: {
       ...NO_TRACER,
       request: (_request, _response, handle) => {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { IDENTITY } from '../../src/identity.js';
-import { DATABASE_LIMITS } from '../../packages/framework/src/database/limits.js';
 import type { DatabaseLimits } from '../../packages/framework/src/database/limits.js';
 import type { HttpLimits } from '../../packages/framework/src/http/server/limits.js';
 import type { Tracer } from '../../packages/framework/src/observability/tracer.js';
@@ -9,6 +8,7 @@ import type { ShutdownLimits } from '../../packages/framework/src/app/service.js
 import { loadProgram } from './program.js';
 import { createMigratedDatabase } from './migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
+import { defaultLimits } from '../../packages/framework/test/support/patience.js';
 import { TOKEN } from '../../packages/framework/test/support/tokens.js';
 
 export { TOKEN } from '../../packages/framework/test/support/tokens.js';
@@ -47,6 +47,7 @@ export interface Answer {
 export interface TestServiceOptions {
   readonly environment?: Record<string, string>;
   readonly limits?: Partial<HttpLimits>;
+  /** Where it lacks one: {@link defaultLimits}. */
   readonly databaseLimits?: Partial<DatabaseLimits>;
   readonly database?: TestDatabase;
   /** Of the database URL, such as `lock_timeout=20000`. */
@@ -94,7 +95,7 @@ export async function startTestService({
     { logger, metrics, tracer: tracer ?? program.NO_TRACER },
     signal,
     { ...program.HTTP_LIMITS, ...limits },
-    { ...DATABASE_LIMITS, ...databaseLimits },
+    { ...defaultLimits(), ...databaseLimits },
   );
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
 

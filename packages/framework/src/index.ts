@@ -84,6 +84,14 @@ export {
   MAX_INT64,
 } from './resources/properties/int64.js';
 export { IntegerField } from './resources/properties/integer.js';
+export { BooleanField } from './resources/properties/kinds/boolean.js';
+export { DateField } from './resources/properties/kinds/date.js';
+export { DecimalField } from './resources/properties/kinds/decimal.js';
+export { DoubleField } from './resources/properties/kinds/double.js';
+export { EnumField } from './resources/properties/kinds/enum.js';
+export { JsonField } from './resources/properties/kinds/json.js';
+export type { JsonValue } from './resources/properties/kinds/json.js';
+export { TextArrayField } from './resources/properties/kinds/text-array.js';
 export { ExportOf, ListOf } from './resources/reads/list-of.js';
 export { IfPresent } from './resources/properties/property.js';
 export {

@@ -18,6 +18,7 @@ import { createTestDatabase } from '../support/test-database.js';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { INT64_COLUMN } from '../../src/resources/properties/int64.js';
+import { BooleanField } from '../../src/resources/properties/kinds/boolean.js';
 
 class Row {
   @PrimaryColumn(INT64_COLUMN)
@@ -93,6 +94,13 @@ class Pair extends Row {
   readonly other!: bigint;
 }
 
+@Entity('declared_twice')
+class Lamp extends Row {
+  @Column('boolean', { name: 'is_on' })
+  @BooleanField({ description: 'Whether it is on.' })
+  readonly isOn!: boolean;
+}
+
 async function columnsOf(entity: Type): Promise<EntityColumns> {
   const database = await createTestDatabase();
   const dataSource = dataSourceOf({
@@ -121,6 +129,7 @@ const REFUSED: readonly (readonly [entity: Type, why: string])[] = [
   [Stray, 'Stray.owner: the column of a relation needs a property of its own'],
   [Follower, 'Follower.owner: a resource loads no relations'],
   [Counted, 'Counted.count: a resource computes nothing'],
+  [Lamp, 'Lamp.isOn: its decorator declares the column: remove @Column()'],
   [Pair, 'Pair must have one primary key'],
 ];
 

@@ -1,4 +1,12 @@
+import { inject } from 'vitest';
+import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import type { DatabaseLimits } from '../../src/database/limits.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly hasRealTimeouts?: boolean;
+  }
+}
 
 /** How long a test waits for what should happen at once, in milliseconds: long enough for a busy machine. */
 export const PATIENCE = 60_000;
@@ -12,6 +20,11 @@ export const PATIENT = {
   reply: 2 * PATIENCE,
   bisection: PATIENCE,
 } as const satisfies Partial<DatabaseLimits>;
+
+/** Limits for a service of a test that chooses none. */
+export function defaultLimits(): DatabaseLimits {
+  return inject('hasRealTimeouts') === true ? DATABASE_LIMITS : { ...DATABASE_LIMITS, ...PATIENT };
+}
 
 /** In milliseconds. */
 const TICK = 10;

@@ -8,11 +8,11 @@ import {
   startService,
   withDatabase,
 } from '../../src/testing.js';
-import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import type { DatabaseLimits } from '../../src/database/limits.js';
 import type { Service } from '../../src/app/service.js';
 import { IDENTITY } from './identity.js';
 import type { TestDatabase } from './test-database.js';
+import { defaultLimits } from './patience.js';
 import { TOKEN } from './tokens.js';
 
 /** Starts a module with {@link IDENTITY} as a service that accepts {@link TOKEN}. */
@@ -29,6 +29,6 @@ export function start(
     { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     new AbortController().signal,
     HTTP_LIMITS,
-    { ...DATABASE_LIMITS, ...limits },
+    { ...defaultLimits(), ...limits },
   );
 }

@@ -72,8 +72,8 @@ export class CreateStatements {
     };
   }
 
-  /** Returns the numbers, from 1, of the rows, without actors, whose ids are stored with other content. */
-  findDifferent(rows: readonly RowParameters[]): Statement {
+  /** For each row, without actors, whose id is stored: its number, from 1, and whether the stored content is another. */
+  compare(rows: readonly RowParameters[]): Statement {
     const { table, given, key, hasArrays } = this.columns;
     const values = valuesOf(given, rows, hasArrays);
     const ids = rows.map((row) => row[given.indexOf(key)]);
@@ -82,9 +82,8 @@ export class CreateStatements {
       .map(({ name }) => `rs__stored.${name} IS DISTINCT FROM rs__t.${name}`);
     return {
       // Without the condition on the id, Citus would read the whole table.
-      text: `SELECT rs__t.rs__n FROM ${tableOf(given, rows.length, hasArrays)}
-        JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS rs__stored USING (${key.name})
-        WHERE ${differences.join(' OR ') || 'false'}`,
+      text: `SELECT rs__t.rs__n, ${differences.join(' OR ') || 'false'} FROM ${tableOf(given, rows.length, hasArrays)}
+        JOIN (SELECT * FROM ${table} WHERE ${key.name} = ANY ($${values.length + 1}::bigint[])) AS rs__stored USING (${key.name})`,
       values: [...values, ids],
     };
   }

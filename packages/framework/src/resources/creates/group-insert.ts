@@ -33,6 +33,8 @@ export interface GroupInsertOptions<Content> {
   readonly onCreated: (created: readonly Content[]) => void;
 }
 
+const NONE: ReadonlySet<unknown> = new Set();
+
 /** Stores groups of rows, some of which can exist. */
 export class GroupInsert<Content extends Identified> {
   private sql: CreateStatements | undefined;
@@ -53,6 +55,7 @@ export class GroupInsert<Content extends Identified> {
   async perform(group: readonly Row<Content>[], rowWait?: number): Promise<readonly Creation[]> {
     if (group.length === 0) return [];
     this.options.recordGroup(group.length);
+    const { isVerbatim } = this.options.columns();
     const creations = new Map<Row<Content>, Creation>();
     let open = group.filter((row) => {
       const creation = this.committed.get(row);
@@ -64,13 +67,16 @@ export class GroupInsert<Content extends Identified> {
         if (round === MAX_ROUNDS) throw new ServiceException(ERRORS.overloaded);
         // A statement can create only the first of several rows with one id.
         const sent = new Map<bigint, Row<Content>>();
-        for (const row of round === 0 ? open : await this.creatable(open)) {
+        const { creatable, equal } =
+          round === 0 ? { creatable: open, equal: NONE } : await this.compare(open);
+        for (const row of creatable) {
           if (!sent.has(row.content.id)) sent.set(row.content.id, row);
         }
         const stored = await this.insert([...sent.values()], rowWait);
         open = open.filter((row) => {
           const { id } = row.content;
-          const creation = creationOf(row, sent.get(id), stored.get(id));
+          const isEqual = equal.has(row) || (isVerbatim ? false : undefined);
+          const creation = creationOf(row, sent.get(id), stored.get(id), isEqual);
           if (creation !== undefined) creations.set(row, creation);
           return creation === undefined;
         });
@@ -128,15 +134,18 @@ export class GroupInsert<Content extends Identified> {
   }
 
   /**
-   * Returns the rows whose ids are free or stored with equal content. They must be created again, which makes the commit as
-   * durable as the first create's: Citus allows no `FOR KEY SHARE` on several shards.
+   * Returns the rows whose ids are stored with equal content, and with them the rows whose ids are free. They must be created
+   * again, which makes the commit as durable as the first create's: Citus allows no `FOR KEY SHARE` on several shards.
    */
-  private async creatable(rows: readonly Row<Content>[]): Promise<readonly Row<Content>[]> {
-    const different = await this.options.statements.rows(
-      this.statements.findDifferent(rows.map(({ parameters }) => parameters)),
+  private async compare(rows: readonly Row<Content>[]) {
+    const stored = await this.options.statements.rows<readonly [n: string, isDifferent: boolean]>(
+      this.statements.compare(rows.map(({ parameters }) => parameters)),
     );
-    const numbers = new Set(different.map(([n]) => Number(n)));
-    return rows.filter((_, index) => !numbers.has(index + 1));
+    const isDifferent = new Map(stored.map(([n, different]) => [rows[Number(n) - 1]!, different]));
+    return {
+      creatable: rows.filter((row) => isDifferent.get(row) !== true),
+      equal: new Set(rows.filter((row) => isDifferent.get(row) === false)),
+    };
   }
 
   private get statements(): CreateStatements {
@@ -148,17 +157,20 @@ export class GroupInsert<Content extends Identified> {
 /**
  * @param sent the row that was sent with this id; `undefined` if the id belongs to a row with other content
  * @param stored its outcome; `undefined` if it was rejected
- * @returns `undefined` if the row may equal the stored row because of which the sent row was rejected
+ * @param isEqual whether the row equalled the stored row; `undefined` if equal values can have different parameters
+ * @returns `undefined` if the row may equal the stored row: the sent row, or the one because of which it was rejected
  */
 function creationOf<Content>(
   row: Row<Content>,
   sent: Row<Content> | undefined,
   stored: Stored | undefined,
+  isEqual: boolean | undefined,
 ): Creation | undefined {
   if (sent === undefined) return 'taken';
   if (row === sent) return stored ?? 'taken';
   if (isSame(row.parameters, sent.parameters)) return stored === undefined ? 'taken' : 'unchanged';
-  return stored === undefined ? undefined : 'taken';
+  if (stored === undefined || isEqual === undefined) return undefined;
+  return isEqual ? 'unchanged' : 'taken';
 }
 
 export function isSame(one: RowParameters, other: RowParameters): boolean {

@@ -1,10 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty, PickType } from '@nestjs/swagger';
+import type { ApiPropertyOptions } from '@nestjs/swagger';
 import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { ExactDigits, validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import type { FilledNames, LastingNames } from './filled.js';
+import { declarationOf } from './kind.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './property.js';
 
@@ -32,14 +34,20 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
   return Dto as Type<Content<Pick<Entity, Name>>>;
 }
 
-/** The class of the body of a create: the properties of an entity without those that the database fills. */
+/**
+ * The class of the body of a create: the properties of an entity without those that the database fills. One with a default is
+ * optional.
+ */
 export function NewOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<Omit<Content<Entity>, FilledNames<Entity>>> {
-  return DtoOf(entity, namesOf(entity, isGiven));
+  return withDefaults(entity, DtoOf(entity, namesOf(entity, isGiven)));
 }
 
-/** The class of the body of a PUT: the properties of an entity that can change, and the id, which can be absent. */
+/**
+ * The class of the body of a PUT: the properties of an entity that can change, and the id, which can be absent. One with a default is
+ * optional.
+ */
 export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<
@@ -49,7 +57,7 @@ export function ReplacementOf<Entity extends Keyed>(
 > {
   const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
   makeOptional(Replacement, 'id', ID_OF_PATH);
-  return Replacement;
+  return withDefaults(entity, Replacement);
 }
 
 /**
@@ -78,6 +86,27 @@ export function PatchOf<Entity extends Keyed>(
   return Patch;
 }
 
+/** Instances of the class have the default of each property that is absent. */
+function withDefaults<Dto extends object>(entity: Type, dto: Type<Dto>): Type<Dto> {
+  const defaults = new Map<string, unknown>();
+  for (const property of validatedPropertiesOf(dto)) {
+    const { default: value } = declarationOf(entity, property);
+    if (value === undefined) continue;
+    defaults.set(property, value);
+    makeOptional(dto, property, { default: value });
+  }
+  if (defaults.size === 0) return dto;
+  class WithDefaults extends (dto as Type<object>) {
+    constructor() {
+      super();
+      for (const [property, value] of defaults) {
+        Object.assign(this, { [property]: structuredClone(value) });
+      }
+    }
+  }
+  return WithDefaults as Type<Dto>;
+}
+
 /** Values of a column `jsonb` are stored with all digits. */
 function keepDigits<Entity>(
   entity: Type<Entity>,
@@ -93,7 +122,7 @@ function keepDigits<Entity>(
 function makeOptional(
   dto: Type,
   property: string,
-  schema: { readonly description?: string; readonly nullable?: boolean },
+  schema: Pick<ApiPropertyOptions, 'description' | 'nullable' | 'default'>,
 ): void {
   ApiProperty({ ...schema, required: false })(dto.prototype as object, property);
   IfPresent()(dto.prototype as object, property);

@@ -1,3 +1,4 @@
+import { getMetadataArgsStorage } from 'typeorm';
 import type { Driver, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 
@@ -62,6 +63,9 @@ function* unsupported(
     const other = properties.get(databaseName);
     if (other !== undefined) yield [propertyName, `${other} has the column ${databaseName}, too`];
     properties.set(databaseName, propertyName);
+    if (isDeclaredTwice(column)) {
+      yield [propertyName, 'its decorator declares the column: remove @Column()'];
+    }
     const type = driver.normalizeType(column);
     const instead = REPLACED_TYPES[type];
     if (instead !== undefined)
@@ -85,4 +89,12 @@ function* unsupported(
       yield [propertyName, 'the column of a relation needs a property of its own, with @Column()'];
     }
   }
+}
+
+/** TypeORM ignores the second. */
+function isDeclaredTwice({ target, propertyName }: ColumnMetadata): boolean {
+  const declared = getMetadataArgsStorage().columns.filter(
+    (each) => each.target === target && each.propertyName === propertyName,
+  );
+  return declared.length > 1;
 }

@@ -22,6 +22,8 @@ export interface Kind<Value = unknown> {
 interface Declaration {
   /** Lists can be filtered by it. Not for values that no parameter can be compared with, such as JSON. */
   readonly kind?: Kind;
+  /** What a create or a PUT stores without the property. */
+  readonly default?: unknown;
 }
 
 const DECLARATION = Symbol('declaration');

@@ -13,7 +13,7 @@ export function requireStorable(property: string, value: unknown): void {
   if (why !== undefined) throw new ServiceException(ERRORS.bodyNotValid, `${property} ${why}`);
 }
 
-function reasonAgainst(value: unknown): string | undefined {
+export function reasonAgainst(value: unknown): string | undefined {
   if (typeof value === 'string') return isStorableText(value) ? undefined : NO_TEXT;
   if (typeof value !== 'object' || value === null) return undefined;
   if (value instanceof ExactNumber) return value.isLong ? NO_NUMBER : undefined;

@@ -70,7 +70,8 @@ function HasLength(min: number, max: number): PropertyDecorator {
   );
 }
 
-function isWithin(text: string, min: number, max: number): boolean {
+/** Counts Unicode code points. */
+export function isWithin(text: string, min: number, max: number): boolean {
   // A code point has one or two UTF-16 code units.
   if (text.length > 2 * max) return false;
   const { length } = Array.from(text);
