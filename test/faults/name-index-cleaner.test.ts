@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ADVISORY_LOCKS } from '../../packages/framework/src/database/advisory-locks.js';
+import { lockOf } from '../../packages/framework/src/database/advisory-locks.js';
 import { connect } from '../support/own-postgres.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { startPooler } from '../support/pooler.js';
@@ -89,7 +89,7 @@ describe('the index of searches by name', () => {
   it('is cleaned by one replica at a time', async () => {
     const service = await start();
     const other = await connect(database.url);
-    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.searchIndex})`);
+    await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf('plants_name_search_idx')})`);
     await service.post({ id: 1, name: ENOUGH });
     const idle = { state: 'idle', query: expect.stringContaining('gin_clean_pending_list') };
     await vi.waitFor(

@@ -70,6 +70,31 @@ describe('behind PgBouncer in transaction mode', () => {
     },
   );
 
+  itBehindPgBouncer(
+    'replicas with a schema each share its sessions, and see their own tables',
+    async ({ postgres, pgBouncer, workspace, start }) => {
+      const own = { DATABASE_SCHEMA: 'own' };
+      const other = await start();
+      await other.create(1);
+      // Indexes are not built in transactions, which alone have the search path.
+      const pooled = { AUTH_TOKEN: TOKEN, DATABASE_URL: pgBouncer.url, ...own };
+      const migrating = workspace.start(pooled);
+      expect(await migrating.exit(20_000)).toEqual({ code: 1, signal: null });
+      expect(migrating.stderr).toContain('needs the search_path own: set it with ALTER ROLE');
+      // Goes on after those with a transaction.
+      await (await start({ DATABASE_URL: postgres.url, ...own })).terminate();
+      const replica = await start(own);
+      expect(await replica.read('/plants/1')).toMatchObject({ error: 40401 });
+      for (const id of [1, 2]) {
+        await replica.create(id);
+        expect(await other.read('/changes')).toMatchObject([{ id: 1 }]);
+      }
+      expect(await replica.read('/changes')).toMatchObject([{ id: 1 }, { id: 2 }]);
+      const token = await issue(postgres.url, 'create', '--name', 'test');
+      expect(await call(replica.url, token)).toBe('401 40101');
+    },
+  );
+
   it('they go on while two new replicas migrate the database', async ({
     postgres,
     replicas,

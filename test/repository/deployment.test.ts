@@ -54,10 +54,13 @@ function interpolate(value: string, environment: Readonly<Record<string, string>
   );
 }
 
-function apiEnvironment(environment: Readonly<Record<string, string>> = {}) {
-  const entries = Object.entries(api.environment);
+/** Of `api` or of another service of the stack. */
+function environmentOf(
+  environment: Readonly<Record<string, string>> = {},
+  { environment: own } = api,
+) {
   return Object.fromEntries(
-    entries.map(([name, value]) => [name, interpolate(value, environment)]),
+    Object.entries(own).map(([name, value]) => [name, interpolate(value, environment)]),
   );
 }
 
@@ -105,7 +108,7 @@ describe('the local stack', () => {
   });
 
   it('works without a file .env, with a token that production refuses', () => {
-    const environment = { NODE_ENV: 'production', ...apiEnvironment() };
+    const environment = { NODE_ENV: 'production', ...environmentOf() };
     expect(readConfig(IDENTITY, environment)).toMatchObject({
       auth: { token: expect.stringMatching(/^plant-store-local-/) },
       database: { url: api.environment['DATABASE_URL'], migrateOnStart: false },
@@ -121,10 +124,10 @@ describe('the local stack', () => {
     [{ PORT: '8080', PUBLIC_BASE_URL: 'http://localhost:8080/api/' }, 'http://localhost:8080/api'],
   ])('tells the command the service, with the variables %j', async (variables, baseUrl) => {
     const image = { NODE_ENV: 'production', HOST: '::', MANAGEMENT_HOST: '::' };
-    const environment = { ...image, ...apiEnvironment(variables) };
+    const environment = { ...image, ...environmentOf(variables) };
     const connection = await readConnection(SERVICE, environment, LIMITS);
     expect(connection.baseUrl).toBe(baseUrl);
-    expect(await connection.token()).toBe(apiEnvironment(variables)['AUTH_TOKEN']);
+    expect(await connection.token()).toBe(environmentOf(variables)['AUTH_TOKEN']);
   });
 
   it('has nothing that docker-compose 1.29 refuses', async () => {
@@ -160,11 +163,13 @@ describe('the local stack', () => {
       VARIABLE_NAMES.filter((name) => !others.has(name)).toSorted(),
     );
     for (const name of Object.keys(api.environment)) {
-      if (!decided.has(name)) expect(apiEnvironment({ [name]: 'set' })[name]).toBe('set');
+      if (!decided.has(name)) expect(environmentOf({ [name]: 'set' })[name]).toBe('set');
     }
+    const schema = { DATABASE_SCHEMA: 'plants' };
+    expect(readCommandConfig(environmentOf(schema, migrate)).schema).toBe('plants');
     const token = 'x'.repeat(32);
-    expect(readConfig(IDENTITY, apiEnvironment({ AUTH_TOKEN: token })).auth.token).toBe(token);
-    expect(apiEnvironment({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
+    expect(readConfig(IDENTITY, environmentOf({ AUTH_TOKEN: token })).auth.token).toBe(token);
+    expect(environmentOf({ AUTH_TOKEN: '' })['AUTH_TOKEN']).toBe('');
   });
 
   it('takes the secrets from files with deploy/compose/secrets.yml', async () => {
@@ -189,14 +194,14 @@ describe('the local stack', () => {
         ]),
       );
     const { api: service, migrate: migration, postgres: server } = overlay.services;
-    const environment = { ...apiEnvironment(), ...service.environment };
+    const environment = { ...environmentOf(), ...service.environment };
     expect(
       readConfig(IDENTITY, { NODE_ENV: 'production', ...inFolder(environment) }),
     ).toMatchObject({
       auth: { token, previousToken: undefined },
       database: { url },
     });
-    const migrating = { ...migrate.environment, ...migration.environment, LOG_FORMAT: 'text' };
+    const migrating = { ...environmentOf({}, migrate), ...migration.environment };
     expect(readCommandConfig(inFolder(migrating))).toMatchObject({
       databaseUrl: ownerUrl,
       serviceRole: { name: 'plant_store_service', password: 'secret' },
@@ -258,7 +263,7 @@ describe('the profile monitoring', () => {
       }[];
     };
     const targets = jobs.flatMap(({ static_configs: all }) => all.flatMap((each) => each.targets));
-    const { management } = readConfig(IDENTITY, apiEnvironment({ MANAGEMENT_PORT: '4000' }));
+    const { management } = readConfig(IDENTITY, environmentOf({ MANAGEMENT_PORT: '4000' }));
     expect(targets).toEqual([`api:${management.port}`]);
   });
 

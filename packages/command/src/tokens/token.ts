@@ -63,7 +63,7 @@ export function addTokenCommands(
   const useDatabase = async <T>(use: (dataSource: DataSource) => Promise<T>): Promise<T> => {
     const { findDatabase, withDatabase } = await tokens();
     const url = await failing(EXIT.usage, () => findDatabase(identity, env, signal));
-    return failing(EXIT.incomplete, () => withDatabase(identity, url, signal, use));
+    return failing(EXIT.incomplete, () => withDatabase(identity, url, signal, use, env));
   };
   const requireAcceptance = async () => {
     const database = await tokens();

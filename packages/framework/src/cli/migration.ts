@@ -4,6 +4,7 @@ import type { Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { readCommandConfig } from '../config/config.js';
+import type { CommandConfig } from '../config/config.js';
 import { constant, secretOf } from '../config/secret-file.js';
 import type { Secret } from '../config/secret-file.js';
 import { VARIABLES } from '../config/variables.js';
@@ -11,7 +12,6 @@ import type { DatabaseSchema } from '../database/data-source.js';
 import { tableNeedsOf } from '../database/table-needs.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
-import type { ServiceRole } from '../database/migrations/service-role.js';
 import { withDataSource } from '../database/with-data-source.js';
 import { onLocalInstance } from '../local.js';
 import { allSortIndexes } from '../resources/reads/sort-indexes.js';
@@ -69,7 +69,7 @@ export async function migrationCommand(app: Type): Promise<void> {
 async function migrate(task: Task): Promise<void> {
   const { app, command, name, log, signal } = task;
   const config = readCommandConfig(process.env);
-  const { databaseUrl, serviceRole } = config;
+  const { databaseUrl } = config;
   if (!['generate', 'run', 'revert'].includes(command)) {
     throw new StartupError('usage: migration generate NAME MODULE | run | revert');
   }
@@ -80,21 +80,21 @@ async function migrate(task: Task): Promise<void> {
     throw new StartupError(`there is no ${moduleFile(task)}`);
   }
   if (databaseUrl !== undefined) {
-    return perform(task, secretOf('DATABASE_URL', databaseUrl, config, log), serviceRole);
+    return perform(task, secretOf('DATABASE_URL', databaseUrl, config, log), config);
   }
   await onLocalInstance(identityOf(app), log, signal, ({ url }) =>
-    perform(task, constant(url), serviceRole),
+    perform(task, constant(url), config),
   );
 }
 
 async function perform(
   task: Task,
   url: Secret<string>,
-  role: ServiceRole | undefined,
+  { schema: place, serviceRole: role }: CommandConfig,
 ): Promise<void> {
   const { app, command, log, signal } = task;
   const schema = await schemaOf(app);
-  const settings = { identity: identityOf(app), url, poolMax: 2 };
+  const settings = { identity: identityOf(app), url, schema: place, poolMax: 2 };
   const waiting = { log, signal };
   await withDataSource(settings, schema, waiting, async (dataSource) => {
     if (command === 'revert') await revertMigration(dataSource, waiting);

@@ -22,6 +22,8 @@ export type ServiceConfig = Config & {
   readonly database: { readonly url: string; readonly connectsAtOnce?: boolean };
 };
 
+export type CommandConfig = ReturnType<typeof readCommandConfig>;
+
 export type JwtConfig = NonNullable<Config['auth']['jwt']>;
 
 /** The prefix of the tokens in the documentation, which are not secret. */
@@ -85,6 +87,8 @@ export function readConfig(
     database: {
       /** `undefined`: the embedded PostgreSQL. */
       url: value.DATABASE_URL,
+      /** `undefined`: the first schema of the search path. */
+      schema: value.DATABASE_SCHEMA,
       poolMax: value.DATABASE_POOL_MAX,
       migrateOnStart: value.DATABASE_MIGRATE_ON_START,
       serviceRole: serviceRole(value),
@@ -134,15 +138,18 @@ export function readConfig(
  * @throws StartupError
  */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
-  const { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } = VARIABLES;
+  const { DATABASE_URL, DATABASE_SCHEMA, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } =
+    VARIABLES;
   const { AUTH_ISSUED_TOKENS, LOG_FORMAT } = VARIABLES;
-  const database = { DATABASE_URL, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD };
+  const ofRole = { DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD };
+  const database = { DATABASE_URL, DATABASE_SCHEMA, ...ofRole };
   const table = { ...database, AUTH_ISSUED_TOKENS, LOG_FORMAT };
   const { values, files, mistakes } = readVariables(table, environment);
   mistakes.push(...libpqMistakes(values.DATABASE_URL, environment));
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return {
     databaseUrl: values.DATABASE_URL,
+    schema: values.DATABASE_SCHEMA,
     secretFiles: files,
     serviceRole: serviceRole(values),
     issuedTokens: values.AUTH_ISSUED_TOKENS,

@@ -23,6 +23,12 @@ export const ROLE_NAME = textThat(
   'the name of a role, at most 63 bytes',
 );
 
+/** What SQL reads alike with quotes and without. PostgreSQL keeps some names for itself. */
+export const SCHEMA_NAME = textThat(
+  (raw) => /^(?!pg_|information_schema$)[a-z_][a-z0-9_]{0,62}$/.test(raw),
+  'the name of a schema of its own: 1 to 63 of the characters a-z 0-9 _, first no digit and not pg_',
+);
+
 export const BOOLEAN: VariableType<boolean> = {
   parse: (raw) => raw === 'true' || (raw === 'false' ? false : undefined),
   constraint: 'true or false',

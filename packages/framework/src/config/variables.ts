@@ -17,6 +17,7 @@ import {
   SCOPES,
   SECURE_URL,
   SIZE,
+  SCHEMA_NAME,
   STATIC_TOKEN,
   TEXT,
 } from './variable-types.js';
@@ -30,6 +31,7 @@ export const VARIABLES = {
   MANAGEMENT_HOST: { ...HOST_NAME, fallback: '127.0.0.1' },
   MANAGEMENT_PORT: { ...PORT, fallback: '3001' },
   DATABASE_URL: { ...DATABASE_URL, file: 'required' },
+  DATABASE_SCHEMA: SCHEMA_NAME,
   DATABASE_POOL_MAX: { ...integer(1, 1_000), fallback: '10' },
   DATABASE_MIGRATE_ON_START: { ...BOOLEAN, fallback: 'true' },
   DATABASE_SERVICE_ROLE: ROLE_NAME,

@@ -24,6 +24,8 @@ class SilentLogger extends AbstractLogger {
 export interface DatabaseSettings {
   readonly identity: Identity;
   readonly url: Secret<string>;
+  /** With the tables of the service, in front of the search path. */
+  readonly schema?: string | undefined;
   readonly poolMax: number;
   readonly logger: Logger;
   readonly tracer: Tracer;
@@ -48,7 +50,7 @@ export interface DatabaseSchema {
 
 /** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
-  { identity, url, poolMax, logger, tracer, limits = DATABASE_LIMITS }: DatabaseSettings,
+  { identity, url, schema, poolMax, logger, tracer, limits = DATABASE_LIMITS }: DatabaseSettings,
   { entities, migrations }: DatabaseSchema,
 ) {
   const migrationsTableName = `${snakeCase(identity)}_migrations`;
@@ -69,6 +71,7 @@ export function dataSourceOptions(
       logger,
       tracer,
       url,
+      schema,
       /** In the first schema of the search path. */
       tables: [migrationsTableName, ...tableNames(entities)],
       idleTimeoutMillis: limits.idle,
@@ -103,6 +106,9 @@ export function extraOf({ options }: DataSource): Extra {
 export function dataSourceOf(options: DataSourceOptions): DataSource {
   const dataSource = new DataSource(options);
   const { driver } = dataSource;
+  const { schema } = (options as { readonly extra?: Partial<Extra> }).extra ?? {};
+  // TypeORM would ask for it once, when it may not exist yet.
+  if (schema !== undefined) Object.assign(driver, { schema, searchSchema: schema });
   const create = driver.createQueryRunner.bind(driver);
   const createQueryRunner: typeof create = (mode) =>
     passErrorsOn(create(mode) as PostgresQueryRunner);

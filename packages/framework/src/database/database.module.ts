@@ -112,7 +112,8 @@ function optionsOf(
 ): Options {
   const { identity, database } = config;
   const url = secretOf('DATABASE_URL', database.url, config, logger);
-  const settings = { identity, url, poolMax: database.poolMax, logger, tracer, limits };
+  const { schema: name, poolMax } = database;
+  const settings = { identity, url, schema: name, poolMax, logger, tracer, limits };
   return {
     ...dataSourceOptions(settings, schema),
     // The start connects with a timeout, while the health port already responds (connect.ts).

@@ -109,7 +109,7 @@ export async function createTestingService(
     managementUrl: `http://127.0.0.1:${service.management.port}`,
     token,
     get: (provider) => service.get(provider),
-    tokenWith: (...scopes) => issueToken(identity, database.url, scopes),
+    tokenWith: (...scopes) => issueToken(identity, service.get(DataSource), scopes),
     send: async (method, path, body, headers) => {
       const response = await fetch(url + path, {
         method,
@@ -163,16 +163,14 @@ async function createDatabase() {
 
 async function issueToken(
   identity: Identity,
-  url: string,
+  dataSource: DataSource,
   scopes: readonly Scope[],
 ): Promise<string> {
-  const issued = await connected(url, (connection) =>
-    createToken(connection, new TokenFormat(identity), {
-      name: scopes.join(' '),
-      scopes,
-      lifetime: 'never',
-    }),
-  );
+  const issued = await createToken(dataSource, new TokenFormat(identity), {
+    name: scopes.join(' '),
+    scopes,
+    lifetime: 'never',
+  });
   if (issued === undefined) throw new Error('there are too many tokens');
   return issued.token;
 }

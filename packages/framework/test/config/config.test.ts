@@ -75,6 +75,7 @@ describe('the configuration', () => {
       HOST: '::1',
       PORT: '80',
       DATABASE_URL,
+      DATABASE_SCHEMA: 'tools',
       DATABASE_POOL_MAX: '3',
       DATABASE_MIGRATE_ON_START: 'false',
       DATABASE_SERVICE_ROLE: 'service',
@@ -190,6 +191,11 @@ describe('the configuration', () => {
       `postgresql://h/d | ${DATABASE_URL} | postgres://u:p%3F@[::1]:5/d?sslmode=verify-full`,
       // The last two have passwords that are not percent-encoded.
       'mysql://h/d | tools | :// | postgres://u:p@a:1,b:x/d | postgres://u:%zz@h/d | postgres://u:12?ab&cd@h/d | postgres://u:12#ab@h/d',
+    ],
+    [
+      'DATABASE_SCHEMA',
+      `plants | _2 | public | pgtools | ${'x'.repeat(63)}`,
+      `pg_tools | Plants | 2 | plant-store | a.b | a"b | a'b | gärten | information_schema | ${'x'.repeat(64)}`,
     ],
     ['DATABASE_POOL_MAX', '1 | 1000', '0 | 1001 | ten'],
     ['DATABASE_MIGRATE_ON_START', 'true | false', 'yes | 1 | TRUE'],

@@ -8,6 +8,8 @@ import type { DatabaseSchema } from '../../src/database/data-source.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 
 export interface DataSourceSettings {
+  /** Of the tables. */
+  readonly schema?: string;
   readonly poolMax?: number;
   readonly logger?: Logger;
 }
@@ -16,10 +18,9 @@ export interface DataSourceSettings {
 export function dataSourceFor(
   service: { readonly identity: Identity; readonly schema: DatabaseSchema },
   url: string,
-  { poolMax = 1, logger = pino({ level: 'silent' }) }: DataSourceSettings = {},
+  { poolMax = 1, logger = pino({ level: 'silent' }), schema }: DataSourceSettings = {},
 ): DataSource {
-  const { identity, schema } = service;
-  return dataSourceOf(
-    dataSourceOptions({ identity, url: constant(url), poolMax, logger, tracer: NO_TRACER }, schema),
-  );
+  const { identity } = service;
+  const settings = { identity, url: constant(url), schema, poolMax, logger, tracer: NO_TRACER };
+  return dataSourceOf(dataSourceOptions(settings, service.schema));
 }

@@ -31,14 +31,19 @@ export function requireAcceptance(environment: NodeJS.ProcessEnv): void {
   );
 }
 
-/** @throws StartupError when the database fails */
+/**
+ * @param environment for DATABASE_SCHEMA
+ * @throws StartupError when the database fails
+ */
 export async function withDatabase<Result>(
   identity: Identity,
   url: string,
   signal: AbortSignal,
   use: (dataSource: DataSource) => Promise<Result>,
+  environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Result> {
-  const settings = { identity, url: constant(url), poolMax: 1 };
+  const { schema } = readCommandConfig(withEnvFile(environment));
+  const settings = { identity, url: constant(url), schema, poolMax: 1 };
   const limits = { ...STARTUP_LIMITS, wait: PATIENCE };
   const waiting = { log: createLogger('silent'), signal, limits };
   try {

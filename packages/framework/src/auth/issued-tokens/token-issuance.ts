@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DataSource, EntityManager } from 'typeorm';
-import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
+import { lockOf } from '../../database/advisory-locks.js';
 import { repeatAfterConflict } from '../../database/repeat-after-conflict.js';
 import type { AccessToken } from './access-token.entity.js';
 import { newTokenId } from './token-format.js';
@@ -57,6 +57,9 @@ const DETAILS = `id, name, scopes, ${TIME('previous_expires_at')} AS "previousEx
 /** NULL (never) if the number of seconds is NULL. */
 const EXPIRY = (parameter: string) => `now() + make_interval(secs => ${parameter})`;
 
+/** Two together must not exceed the limit. */
+const LOCK = `SELECT pg_advisory_xact_lock(${lockOf('access_tokens')})`;
+
 const REMOVE_ENDED = `DELETE FROM access_tokens WHERE id IN (
   SELECT id FROM access_tokens WHERE ${IS_ENDED} ORDER BY least(revoked_at, expires_at) DESC OFFSET ${MAX_ENDED})`;
 
@@ -95,7 +98,7 @@ export function createToken(
   const id = newTokenId();
   const token = format.create(id);
   return transaction(dataSource, async (manager) => {
-    await manager.query(`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.tokenIssuance})`);
+    await manager.query(LOCK);
     await manager.query(REMOVE_ENDED);
     const [row] = await manager.query<{ count: number }[]>(COUNT_ACTIVE);
     if (row === undefined || row.count >= MAX_TOKENS) return undefined;

@@ -11,7 +11,7 @@ import type { DatabaseLimits } from '../limits.js';
 import { CallbackClient } from './callback-api.js';
 import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';
 import type { LockWait } from './lock-wait.js';
-import { narrowedPath } from './search-path.js';
+import { pathFor } from './search-path.js';
 import { BEGIN_OWN, beginFirst, beginShared, setUpSession } from './session-settings.js';
 import { TIMELINE } from './timelines.js';
 import type { Timeline } from './timelines.js';
@@ -26,6 +26,7 @@ export interface StatementRunner {
 
 export interface PoolClientConfig extends ClientConfig {
   readonly limits: DatabaseLimits;
+  readonly schema?: string | undefined;
   /** The tables that must be in the first schema of the search path. */
   readonly tables?: readonly string[];
   readonly onCreate?: (client: PoolClient) => void;
@@ -63,7 +64,7 @@ export class PoolClient extends CallbackClient {
     super({ ...config, pipeline: true, types: VALUE_TYPES });
     this.limits = config.limits;
     this.beginShared = beginShared(this.limits);
-    this.path = narrowedPath(config.tables ?? []);
+    this.path = pathFor(config);
     // Between the checkout and the first statement, nobody listens, and an error would end the process. The next
     // statement fails anyway, and the pool drops the connection when it is released.
     this.on('error', () => {});

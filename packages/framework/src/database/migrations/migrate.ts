@@ -5,7 +5,7 @@ import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
-import { narrowedPath } from '../connections/search-path.js';
+import { pathFor } from '../connections/search-path.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf, extraOf } from '../data-source.js';
 import { requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
@@ -14,6 +14,7 @@ import { isOutage, isReadOnly } from '../database-error.js';
 import { describeError } from '../../observability/describe-error.js';
 import { showLife, silenceOf, takeLock } from './migration-lock.js';
 import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migration-session.js';
+import { requireSchema } from './own-schema.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
 import { requireNoTablesBehind } from './tables-behind.js';
@@ -43,19 +44,23 @@ export async function applyMigrations(
   access?: ServiceAccess,
 ): Promise<void> {
   const { log } = waiting;
+  const { schema } = extraOf(dataSource);
   const { pending, newer } = await compareMigrations(dataSource);
   if (pending.length === 0 && access === undefined) {
     log.info({ newer }, UP_TO_DATE);
     return;
   }
   if (pending.length > 0) {
-    await requireSchemaToCreateIn(dataSource);
+    if (schema === undefined) await requireSchemaToCreateIn(dataSource);
     await requireNoTablesBehind(dataSource, log);
     log.info('applying the migrations');
   }
   const applied = await migrate(dataSource, waiting, async (executor, perform, session) => {
     // Another instance may have applied some of them meanwhile.
-    const migrations = await executor.getPendingMigrations();
+    const migrations = await perform(undefined, () => executor.getPendingMigrations());
+    if (migrations.length > 0 && schema !== undefined) {
+      await perform(undefined, () => requireSchema(session, schema));
+    }
     for (const migration of migrations) {
       await perform(migration.instance, () => executor.executeMigration(migration));
     }
@@ -76,7 +81,7 @@ export async function applyMigrations(
 /** @throws as {@link applyMigrations} */
 export async function revertMigration(dataSource: DataSource, waiting: StartWait): Promise<void> {
   const reverted = await migrate(dataSource, waiting, async (executor, perform) => {
-    const [last] = await executor.getExecutedMigrations();
+    const [last] = await perform(undefined, () => executor.getExecutedMigrations());
     if (last === undefined) return undefined;
     // The executor throws for a migration of a later release.
     const known = dataSource.migrations.find((migration) => nameOf(migration) === last.name);
@@ -88,17 +93,15 @@ export async function revertMigration(dataSource: DataSource, waiting: StartWait
 }
 
 /** In a transaction unless the migration has `transaction = false`. */
-type Perform = (
-  migration: MigrationInterface | undefined,
-  step: () => Promise<unknown>,
-) => Promise<void>;
+type Perform = <T>(migration: MigrationInterface | undefined, step: () => Promise<T>) => Promise<T>;
 
 async function migrate<T>(
   dataSource: DataSource,
   waiting: StartWait,
   change: (executor: MigrationExecutor, perform: Perform, session: QueryRunner) => Promise<T>,
 ): Promise<T> {
-  const path = narrowedPath(extraOf(dataSource).tables);
+  const { schema, tables } = extraOf(dataSource);
+  const path = pathFor({ schema, tables });
   // The connections of the pool have statement timeouts.
   const separate = dataSourceOf({
     ...dataSource.options,
@@ -107,6 +110,7 @@ async function migrate<T>(
     poolSize: 2,
     extra: {
       keepAlive: true,
+      schema,
       types: VALUE_TYPES,
       onConnect: (client: Client) => setUp(client, path),
     },
@@ -125,7 +129,7 @@ async function migrate<T>(
         await showLife(lock).catch((error: unknown) => {
           throw new Error(`${LOST}: ${describeError(error)}`, { cause: error });
         });
-        await whenFree(waiting, () =>
+        return whenFree(waiting, () =>
           migration?.transaction === false
             ? outsideOfTransaction(session, path, step)
             : inTransaction(session, path, waiting, step),

@@ -24,48 +24,47 @@ export async function setUp(client: Client, path: string): Promise<void> {
 }
 
 /** A wait for a lock on a table keeps others from the table, so each is short. */
-export async function inTransaction(
+export async function inTransaction<T>(
   session: QueryRunner,
   path: string,
   { limits = STARTUP_LIMITS }: StartWait,
-  step: () => Promise<unknown>,
-): Promise<void> {
+  step: () => Promise<T>,
+): Promise<T> {
   // Not the manager of the session, whose transactions slow down all promises (inside-transaction.ts).
   const manager = new EntityManager(session.dataSource, session);
-  await manager.transaction('READ COMMITTED', async () => {
+  return manager.transaction('READ COMMITTED', async () => {
     await session.query(settings('transaction', path));
     await session.query(`SET LOCAL lock_timeout = ${limits.tableLock}`);
-    await step();
+    return step();
   });
 }
 
-/** @throws StartupError if the session of a pooler, which stays as it is, would find tables of another instance */
-export async function outsideOfTransaction(
+/** @throws StartupError if the session of a pooler, which stays as it is, has another search path */
+export async function outsideOfTransaction<T>(
   session: QueryRunner,
   path: string,
-  step: () => Promise<unknown>,
-): Promise<void> {
+  step: () => Promise<T>,
+): Promise<T> {
   const [found] = (await session.query(`SELECT ${path} AS path`)) as readonly {
     readonly path: string | null;
   }[];
   if (found?.path !== null) {
     throw new StartupError(
-      `DATABASE_URL: the search_path names a schema with tables of another instance: set it to ${found?.path}, or migrate without the pooler`,
+      `DATABASE_URL: behind a pooler, a migration without a transaction needs the search_path ${found?.path}: set it with ALTER ROLE, or migrate without the pooler`,
     );
   }
-  await step();
+  return step();
 }
 
 /** Repeats a migration without its lock, for a limited time and with pauses in which others can work. */
-export async function whenFree(
+export async function whenFree<T>(
   { log, signal, limits = STARTUP_LIMITS }: StartWait,
-  step: () => Promise<unknown>,
-): Promise<void> {
+  step: () => Promise<T>,
+): Promise<T> {
   const deadline = performance.now() + limits.migrationLock;
   for (;;) {
     try {
-      await step();
-      return;
+      return await step();
     } catch (error) {
       const isContention = error instanceof DatabaseError && CONTENTION.has(String(error.code));
       if (!isContention || performance.now() > deadline) throw error;

@@ -3,14 +3,18 @@ import { EntityManager } from 'typeorm';
 import type { DataSource } from 'typeorm';
 import { describeError } from '../../observability/describe-error.js';
 import { startupErrorOf } from '../connect.js';
+import { extraOf } from '../data-source.js';
 
-/** The next schema of the path with a table of migrations ($1) that this role may read, and that releases up to 1.2 use. */
-const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(current_schema()) AS first, quote_ident(current_user) AS role,
-    current_schema() = current_user AND current_setting('search_path') LIKE '%$user%' AS "isByRole"
-  FROM unnest(current_schemas(false)) WITH ORDINALITY AS path (schema, place)
+/**
+ * The next schema of the path with a table of migrations ($1) that this role may read, and that releases up to 1.2 use.
+ * The first may be given ($2).
+ */
+const BEHIND = `SELECT quote_ident(nspname) AS behind, quote_ident(first) AS first, quote_ident(current_user) AS role,
+    $2::name IS NULL AND first = current_user AND current_setting('search_path') LIKE '%$user%' AS "isByRole"
+  FROM coalesce($2, current_schema()) AS first, unnest(current_schemas(false)) WITH ORDINALITY AS path (schema, place)
   JOIN pg_namespace ON nspname = schema
   JOIN pg_class ON relnamespace = pg_namespace.oid
-  WHERE relname = $1 AND schema <> current_schema() AND has_table_privilege(pg_class.oid, 'SELECT')
+  WHERE relname = $1 AND schema <> first AND has_table_privilege(pg_class.oid, 'SELECT')
   ORDER BY place LIMIT 1`;
 
 type Found = Readonly<Record<'behind' | 'first' | 'role', string>> & { readonly isByRole: boolean };
@@ -49,6 +53,6 @@ async function findTablesBehind(dataSource: DataSource): Promise<Found | undefin
     if (own?.exists === true) return undefined;
     // The path of the session lacks the schemas in question.
     await manager.query('SET LOCAL search_path TO DEFAULT');
-    return (await manager.query<Found[]>(BEHIND, [table]))[0];
+    return (await manager.query<Found[]>(BEHIND, [table, extraOf(dataSource).schema]))[0];
   });
 }

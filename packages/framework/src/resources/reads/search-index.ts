@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
-import { ADVISORY_LOCKS } from '../../database/advisory-locks.js';
+import { lockOf } from '../../database/advisory-locks.js';
 import { poolOf } from '../../database/connections/bounded-pool.js';
 import type { PoolClient } from '../../database/connections/pool-client.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
@@ -100,7 +100,7 @@ export class SearchIndex {
     if (mayClean && !session.hasCitus) {
       // Another replica with the lock moves the texts of this one, too. The lock ends with the transaction, because clients of a
       // pooler share sessions.
-      this.clean = `SELECT ${rows[0]!.clean} WHERE pg_try_advisory_xact_lock(${ADVISORY_LOCKS.searchIndex})`;
+      this.clean = `SELECT ${rows[0]!.clean} WHERE pg_try_advisory_xact_lock(${lockOf(this.search.index)})`;
       return;
     }
     this.pausedUntil = Infinity;
