@@ -140,6 +140,18 @@ export default {
       to: { path: PROJECT, pathNot: '^packages/local/src/' },
     },
     {
+      name: 'the checks of conformance know a service by its document and HTTP only',
+      severity: 'error',
+      from: { path: '^packages/conformance/src/' },
+      to: {
+        path: PROJECT,
+        pathNot: [
+          '^packages/conformance/src/',
+          '^packages/client/src/(runtime|generator/document)\\.ts$',
+        ],
+      },
+    },
+    {
       name: 'changes knows what the framework has for services and extensions',
       severity: 'error',
       from: { path: '^packages/changes/src/' },

@@ -8,6 +8,7 @@ COPY packages/changes/package.json packages/changes/
 COPY packages/client/package.json packages/client/
 COPY packages/command/package.json packages/command/
 COPY packages/local/package.json packages/local/
+COPY packages/conformance/package.json packages/conformance/
 # Only the embedded PostgreSQL needs an install script, and the image does not contain it.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json bundle.js sbom.js openapi.json ./

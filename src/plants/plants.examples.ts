@@ -9,7 +9,7 @@ export const PLANT_EXAMPLES: ResourceExamples = {
     },
     'any-text': {
       summary: 'Text of any script comes back as it was',
-      value: { id: 1002, name: '月下美人 “Queen of the Night” 🌵', tag: "l'épiphyte" },
+      value: { id: 1002, name: 'Κάκτος “Königin der Nacht”', tag: "l'épiphyte" },
     },
     'long-id': {
       summary: 'An id that many JSON parsers round: 2^53 + 1',

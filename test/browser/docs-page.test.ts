@@ -497,6 +497,14 @@ describe('the reference', () => {
     ['csv', 'Export plants', '#exportPlants'],
     ['conflict', '40009, Create a plant', '#createPlant.40009'],
     ['retry', 'Retries', '#retries'],
+    // What people type: a stem, another word, and one letter that is missing, wrong, too much or in another place.
+    ['idempot', 'Retries', '#retries'],
+    ['webhook', 'List or follow changes', '#listChanges'],
+    ['update', 'Replace a plant', '#replacePlant'],
+    ['athentication', 'Authentication', '#authentication'],
+    ['authenticetion', 'Authentication', '#authentication'],
+    ['authentiication', 'Authentication', '#authentication'],
+    ['uathentication', 'Authentication', '#authentication'],
   ])('finds %s', async (text, name, address) => {
     await reading.getByRole('searchbox').fill(text);
     const found = reading.locator('.results a', { hasText: name }).first();
@@ -510,10 +518,15 @@ describe('the reference', () => {
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);
   });
 
-  it('finds a name first by a word in it', async () => {
+  it('finds a name first by a word in it, and sections before numbers', async () => {
     await reading.getByRole('searchbox').fill('value');
     const [first] = await reading.locator('.results a').allInnerTexts();
     expect(first).toBe('afterValue, List plants');
+    await reading.getByRole('searchbox').fill('token');
+    const found = await reading.locator('.results a').allInnerTexts();
+    const isNumber = found.map((name) => /^\d/.test(name));
+    expect(isNumber).toContain(true);
+    expect(isNumber.lastIndexOf(false)).toBeLessThan(isNumber.indexOf(true));
     await reading.getByRole('searchbox').fill('');
   });
 
@@ -545,9 +558,35 @@ describe('the reference', () => {
     await expect.poll(() => page.url()).toBe(`${service.url}/docs#deletePlant`);
     // A slash is a slash where one types.
     const form = await operation(page, 'listPlants');
-    await form.getByLabel('tag').focus();
+    await form.locator('[name="tag"]').focus();
     await page.keyboard.type('a/b');
-    expect(await form.getByLabel('tag').inputValue()).toBe('a/b');
+    expect(await form.locator('[name="tag"]').inputValue()).toBe('a/b');
+  });
+
+  it('asks in each form for what is needed first, says what each field is for, and offers values', async () => {
+    const forms = await reading.locator('.try form').evaluateAll((all) =>
+      all.map((form) =>
+        [...form.querySelectorAll<HTMLInputElement>('textarea, [data-in]')].map((field) => ({
+          name: field.name,
+          tag: field.tagName,
+          isLast: field.dataset['in'] === 'header' && field.labels?.[0]?.innerText !== 'Accept',
+          about: document.getElementById(field.getAttribute('aria-describedby') ?? '')?.textContent,
+        })),
+      ),
+    );
+    const all = forms.flat();
+    for (const fields of forms) {
+      const places = fields.map(({ isLast }) => Number(isLast));
+      expect(places).toEqual(places.toSorted());
+    }
+    const described = all.filter(({ name }) => !['body', 'Accept'].includes(name));
+    expect(described.filter(({ about = '' }) => about.trim() === '')).toEqual([]);
+    const choices = new Set(all.filter(({ tag }) => tag === 'SELECT').map(({ name }) => name));
+    expect([...choices]).toEqual(expect.arrayContaining(['sort', 'count', 'Accept']));
+    const sort = reading.locator('form[data-name="listPlants"] [name="sort"]');
+    expect(await sort.locator('option').allTextContents()).toEqual(
+      expect.arrayContaining(['id (default)', 'id', '-id']),
+    );
   });
 
   it('has nothing that is empty, and nothing to choose that is no choice', async () => {
@@ -737,6 +776,22 @@ describe('the token', () => {
     await forgetToken(page);
     await expect.poll(state).toBe('Enter a token');
     expect(await other.content()).not.toContain(TOKEN);
+
+    await page.locator('.token-button').click();
+    await page.getByLabel('Keep it in this tab only').check();
+    await page.keyboard.press('Escape');
+    await authorize(page, TOKEN);
+    await page.reload();
+    await page.locator('.token-button').click();
+    await page.getByText('This tab keeps it').waitFor();
+    await page.keyboard.press('Escape');
+    expect((await send(page, await operation(page, 'createPlant'))).status).toBe('200');
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(TOKEN);
+    await other.reload();
+    expect(await state()).toBe('Enter a token');
+    await page.goto(`${service.url}/docs/swagger-ui`);
+    await page.locator('.authorize.locked').waitFor();
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(TOKEN);
     expect(faults).toEqual([]);
   });
 
@@ -747,7 +802,7 @@ describe('the token', () => {
       [' \n', 'Paste a token first.'],
       ['wrong', 'Wrong token: the bearer token is not valid.'],
       // No header can hold it.
-      ['tökén—', 'The token could not be sent'],
+      ['tökén—', 'The token could not be sent. A header field cannot have the character “—”.'],
     ] as const) {
       await enterToken(page, token);
       await dialog.getByText(refusal).waitFor();
@@ -823,6 +878,8 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
     const { status, body } = await send(page, get);
     expect(status).toBe('200');
     expect(body).toBe(`{\n  "id": ${LARGEST_ID},\n  "name": "Last"\n}`);
+    // In the colors of the samples.
+    expect(await get.locator('.response-body .number').innerText()).toBe(LARGEST_ID);
     expect(faults).toEqual([]);
     for (const [id, limit] of [
       ['9223372036854775808', LARGEST_ID],
@@ -903,8 +960,22 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
     expect(await paste(imported.curl)).toBe(imported.body);
   });
 
-  it('can be canceled while its answer arrives', async () => {
+  it('can be canceled while its answer arrives, and says in words of ours why it was not sent', async () => {
     const form = await operation(page, 'exportPlants');
+    const field = form.getByLabel('X-Request-Id');
+    const sendIt = form.getByRole('button', { name: 'Send' });
+    await field.fill('5 €');
+    await sendIt.click();
+    expect(await field.evaluate((input) => (input as HTMLInputElement).validationMessage)).toBe(
+      'A header field cannot have the character “€”.',
+    );
+    expect(await field.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect(await form.locator('.live-response').count()).toBe(0);
+    await field.fill('');
+    await page.route('**/plants/export', (route) => route.abort());
+    await sendIt.click();
+    await form.getByText('No response. Check that the service runs').waitFor();
+    await page.unroute('**/plants/export');
     // A service that never ends its answer.
     await page.route('**/plants/export', () => undefined);
     await form.getByRole('button', { name: 'Send' }).click();
@@ -982,13 +1053,18 @@ describe.skipIf(EXAMPLE !== undefined)('a form', () => {
 
   it('shows what is filled in as code, in every language', async () => {
     const list = await operation(page, 'listPlants');
-    await list.getByLabel('tag').fill("it's");
+    await list.locator('[name="tag"]').fill("it's");
     await list.getByLabel('limit').fill('7');
+    await list.getByLabel('sort').selectOption('-id');
+    await list.getByLabel('ids').fill(' 1, 2');
+    await list.getByLabel('count').selectOption('true');
+    const listed = `${service.url}/plants?limit=7&sort=-id&ids=1%2C2&count=true&tag=it%27s`;
     for (const language of LANGUAGES) {
-      await expect
-        .poll(() => sample('listPlants', language).textContent())
-        .toContain(`${service.url}/plants?limit=7&tag=it%27s`);
+      await expect.poll(() => sample('listPlants', language).textContent()).toContain(listed);
     }
+    await page.reload();
+    expect(await list.getByLabel('sort').inputValue()).toBe('-id');
+    await expect.poll(() => sample('listPlants', 'curl').textContent()).toContain(listed);
     const create = await operation(page, 'createPlant');
     const body = `{"id":${LARGEST_ID},"name":"It's \\"€\\" </script>"}`;
     await create.locator('textarea').fill(body);
@@ -1176,6 +1252,14 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
     await create(3061);
     await shown.getByText('"name":"Plant 3061"').waitFor();
     expect(await shown.textContent()).not.toContain('Plant 3060');
+    await form.getByRole('button', { name: 'Cancel' }).click();
+    await form.locator('[type="submit"]:enabled').waitFor();
+    await create(3062);
+    await form.getByRole('button', { name: 'Stream from now on' }).click();
+    await form.getByText('Following: ').waitFor();
+    await create(3063);
+    await shown.getByText('"name":"Plant 3063"').waitFor();
+    expect(await shown.textContent()).not.toContain('Plant 3062');
     expect(faults).toEqual([]);
     await service.database.empty();
   });
@@ -1213,8 +1297,12 @@ describe.skipIf(EXAMPLE !== undefined)('the changes', () => {
 });
 
 describe('Swagger UI', () => {
-  it('has its own address, takes the token of the page, and sends a request', async () => {
+  it('has its own address, takes the token of the page, and shows every digit of a response', async () => {
     const { page, faults } = await openDocs(browser, service.url);
+    await service.request('POST', '/plants', {
+      headers: { 'Content-Type': 'application/json' },
+      body: `{"id":${LARGEST_ID},"name":"Last"}`,
+    });
     await authorize(page, TOKEN);
     await page.getByRole('link', { name: 'Swagger UI' }).click();
     await page.locator('.authorize.locked').waitFor();
@@ -1232,6 +1320,8 @@ describe('Swagger UI', () => {
       page.getByRole('button', { name: 'Execute' }).click(),
     ]);
     expect(response.status()).toBe(200);
+    await page.locator('.live-responses-table', { hasText: `"id": ${LARGEST_ID}` }).waitFor();
+    expect(await page.locator('body').innerText()).not.toContain('9223372036854776000');
     expect(faults).toEqual([]);
   });
 });
@@ -1389,6 +1479,7 @@ describe('on paper', () => {
     expect(color).toBe(await page.locator('body').evaluate((body) => getComputedStyle(body).color));
     expect(backgroundColor).toBe('rgba(0, 0, 0, 0)');
     expect(await page.evaluate(outsideTheScreen)).toEqual([]);
+    await expectLegible(page);
   });
 });
 

@@ -13,6 +13,22 @@ const FOLDER = 'dist-docs';
 
 const ORIGIN = 'http://site.test';
 
+/** What readers type, and the part of a page that has it. */
+const PLACES = {
+  excel: '/docs/spreadsheets.html',
+  paginate: '/docs/catalogue.html#list',
+  macOS: '/packages/local/',
+  pool: '/docs/configuration.html#configuration',
+  'add a filter': '/docs/framework/reading.html#parameters-and-filters',
+  'slow queries': '/docs/slow-queries.html',
+  'delete all': '/docs/delete-all-data.html',
+  'turn off docs': '/docs/configuration.html#configuration',
+  webhook: '/docs/changes.html#changes',
+  // Decisions have these titles.
+  Citus: '/docs/scaling.html#citus',
+  Traces: '/docs/monitoring.html#traces',
+};
+
 const PHONE = { width: 390, height: 844 };
 
 let browser: Browser;
@@ -36,7 +52,7 @@ async function open(path: string, viewport = PHONE, script?: () => void) {
     const name = pathname.endsWith('/') ? `${pathname}index.html` : pathname;
     const file = join(FOLDER, /\.\w+$/.test(name) ? name : `${name}.html`);
     if (existsSync(file)) await route.fulfill({ path: file });
-    else await route.fulfill({ status: 404 });
+    else await route.fulfill({ status: 404, path: join(FOLDER, '404.html') });
   });
   const page = await context.newPage();
   const faults: string[] = [];
@@ -124,11 +140,70 @@ describe('on a phone', () => {
   });
 });
 
+describe('on a desk', () => {
+  const DESK = { width: 1366, height: 900 };
+
+  it('a stranger reads what it is, for whom, and how to start, call and extend it', async () => {
+    const { page, faults } = await open('/', DESK);
+    for (const title of ['What it is', 'For whom', 'Start it', 'Call it', 'Make your own']) {
+      await page.getByRole('heading', { name: title }).waitFor();
+    }
+    expect(await page.locator('.vp-doc pre').count()).toBe(3);
+    const logo = page.locator('.VPNavBarTitle img');
+    expect(await logo.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBeGreaterThan(0);
+    expect(await page.locator('link[rel="icon"]').getAttribute('href')).toMatch(/^data:image\/svg/);
+    const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'));
+    expect(await isDark()).toBe(false);
+    await page.getByRole('switch').first().click();
+    expect(await isDark()).toBe(true);
+    await follow(page, page.getByRole('link', { name: 'Start it', exact: true }), '/start');
+    expect(faults).toEqual([]);
+  });
+
+  it('a page that does not exist leads to the home page', async () => {
+    const { page } = await open('/nowhere', DESK);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    await page.getByRole('link', { name: 'to the home page' }).click();
+    await page.getByRole('heading', { name: 'What it is' }).waitFor();
+  });
+
+  it('names in the first column of tables are whole', async () => {
+    const { page } = await open('/docs/configuration', DESK);
+    const broken = await page
+      .locator('td:first-child code')
+      .evaluateAll((all) =>
+        all.filter((code) => code.getClientRects().length > 1).map((code) => code.textContent),
+      );
+    expect(broken).toEqual([]);
+  });
+
+  it('the search finds what readers call it, decisions last, and says that it loads', async () => {
+    const { page } = await open('/docs/', DESK);
+    await page.getByRole('button', { name: 'Search' }).click();
+    const field = page.getByRole('searchbox');
+    const said = () =>
+      page.locator('.results').evaluate((list) => getComputedStyle(list, '::before').content);
+    expect(await said()).toBe('none');
+    await field.fill('e');
+    expect(await said()).toContain('loading');
+    const results = page.locator('.VPLocalSearchBox .result');
+    for (const [words, place] of Object.entries(PLACES)) {
+      await field.fill(words);
+      const first = () => results.first().getAttribute('href');
+      await expect.poll(first, { message: words }).toContain(place);
+    }
+  });
+});
+
 it.each([768, 1000, 1280, 1920])('has no menu without entries on %i pixels', async (width) => {
   const { page } = await open('/docs/errors', { width, height: 900 });
   for (const button of await page.locator('header button[aria-haspopup]:visible').all()) {
     await button.hover();
-    await button.locator('xpath=..').locator('a:visible').first().waitFor();
+    await button
+      .locator('xpath=..')
+      .locator('a:visible, [role="switch"]:visible')
+      .first()
+      .waitFor();
   }
   // The menu at the side is enough.
   expect(await page.locator('.VPNavBarMenu').isVisible()).toBe(false);

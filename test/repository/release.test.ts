@@ -74,7 +74,8 @@ describe('the version of the packages', () => {
     const ranges = [service, ...packages].flatMap(ownDependencies);
     expect(ranges.length).toBeGreaterThan(4);
     expect(ranges.filter(([, range]) => range !== packagesVersion)).toEqual([
-      // No workspace, which npm installs with `--omit=dev`, too.
+      // No workspaces, which npm installs with `--omit=dev`, too.
+      ['@resource-service/conformance', 'file:packages/conformance'],
       ['@resource-service/local', 'file:packages/local'],
     ]);
   });

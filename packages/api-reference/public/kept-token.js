@@ -1,25 +1,49 @@
 /* The token that this browser keeps, for all pages of this service. */
 
-import { inBrowser } from './storage.js';
+import { inBrowser, inTab } from './storage.js';
+import { problemOfHeader, reasonOf } from './unsent.js';
 
 /** Swagger UI has its token there, too. */
 const KEY = 'authorized';
 
-/** The token that this browser keeps, if any. What cannot be one, another program of this origin has put there. */
+/** The token of this tab, or of this browser, if any. What cannot be one, another program of this origin has put there. */
 export function currentToken() {
-  const value = inBrowser.read(KEY)?.bearerAuth?.value;
+  return tokenIn(inTab) ?? tokenIn(inBrowser);
+}
+
+/** The header fields of a request with the token, if there is one. */
+export function authorization() {
+  const token = currentToken();
+  return token ? { Authorization: `Bearer ${token}` } : {};
+}
+
+function tokenIn(place) {
+  const value = place.read(KEY)?.bearerAuth?.value;
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Whether the browser keeps it. Otherwise only this page does. */
-export function keepToken(value) {
+/**
+ * Whether the browser keeps it. Otherwise only this page does.
+ *
+ * @param place the browser or the tab
+ */
+export function keepToken(value, place = inBrowser) {
   const schema = { type: 'http', scheme: 'bearer' };
   const bearerAuth = { name: 'bearerAuth', schema, value };
-  return inBrowser.write(KEY, { bearerAuth });
+  forgetToken();
+  return place.write(KEY, { bearerAuth });
 }
 
 export function forgetToken() {
+  inTab.remove(KEY);
   inBrowser.remove(KEY);
+}
+
+/** What keeps the token: the `browser`, the `tab`, or the `page` alone. */
+export function keeperOfToken() {
+  const isOfTab = tokenIn(inTab) !== undefined;
+  if (!(isOfTab ? inTab : inBrowser).lasts(KEY)) return 'page';
+  return isOfTab ? 'tab' : 'browser';
 }
 
 /** Calls back when a page in another tab changes the token. */
@@ -31,6 +55,8 @@ export function followToken(changed) {
 
 /** Why the service does not accept a token, by a request that changes nothing. */
 export async function problemOf(token, url) {
+  const problem = problemOfHeader(token);
+  if (problem) return `The token could not be sent. ${problem}`;
   try {
     const response = await fetch(url, {
       headers: { Authorization: `Bearer ${token}` },
@@ -38,11 +64,11 @@ export async function problemOf(token, url) {
     });
     // It does not matter whether the row exists, or whether the token may look it up.
     if (response.ok || [400, 403, 404].includes(response.status)) return undefined;
-    const { message } = await response.json();
+    const { message = `status ${response.status}` } = await response.json().catch(() => ({}));
     return response.status === 401
       ? `Wrong token: ${message}.`
       : `The service could not check the token: ${message}.`;
   } catch (error) {
-    return `The token could not be sent: ${error.message}.`;
+    return `The token could not be checked. ${reasonOf(error)}.`;
   }
 }

@@ -2,6 +2,7 @@
 
 import { followReader } from './contents.js';
 import { addCopyButtons } from './copy.js';
+import { keepForms } from './kept-forms.js';
 import { addSearch } from './search.js';
 import { askForToken } from './token.js';
 import { addForms } from './try-it.js';
@@ -9,5 +10,6 @@ import { addForms } from './try-it.js';
 askForToken();
 addCopyButtons(document);
 addForms();
+keepForms();
 addSearch();
 followReader();

@@ -1,12 +1,15 @@
+import { highlighted } from './code-samples/highlight.js';
 import { addCopyButtons } from './copy.js';
 import { curlOf } from './curl.js';
 import { offerToGoOn } from './go-on.js';
 import { indentedJson } from './indented-json.js';
-import { isEvents, isJson } from './media-types.js';
+import { isEvents, isJson, isStream } from './media-types.js';
+import { reasonOf } from './unsent.js';
 
-/** What the page shows at first, at most on request, and keeps for the download. In lines and bytes. */
+/** What the page shows at first, in colors, at most on request, and keeps for the download. In lines, characters and bytes. */
 const LINES = 100;
 const BEGINNING = 100_000;
+const COLORED = 20_000;
 const SHOWN = 1_000_000;
 const KEPT = 100_000_000;
 
@@ -55,7 +58,9 @@ export async function showResponse(form, request, sending) {
     else
       showProblem(
         view,
-        `${response ? 'The response was interrupted' : 'No response'}: ${error.message}.`,
+        response
+          ? 'The connection broke before the end of the response.'
+          : `No response. ${reasonOf(error)}.`,
       );
   }
   clearInterval(clock);
@@ -98,7 +103,7 @@ function newestLines(view, shown) {
       frame = undefined;
       // A reader who has scrolled up reads on.
       const isAtEnd = block.scrollTop + block.clientHeight > block.scrollHeight - 10;
-      code.textContent = text;
+      showCode(code, text);
       if (isAtEnd) block.scrollTop = block.scrollHeight;
       shown();
     });
@@ -181,7 +186,9 @@ async function showBeginning(view, response, body) {
     return isJson(response) ? indentedJson(text) : text;
   };
   const lines = (await textOf(BEGINNING)).split('\n');
-  code.textContent = lines.slice(0, LINES).join('\n');
+  const beginning = lines.slice(0, LINES).join('\n');
+  if (isJson(response) || isStream(response)) showCode(code, beginning);
+  else code.textContent = beginning;
   if (lines.length > LINES || body.size > BEGINNING) {
     cut.textContent = `The first ${Math.min(LINES, lines.length)} lines. `;
     all.hidden = false;
@@ -193,6 +200,12 @@ async function showBeginning(view, response, body) {
     });
   }
   view.querySelector('.response-body').hidden = false;
+}
+
+/** With colors, unless they would make the page slow. */
+function showCode(code, text) {
+  if (text.length > COLORED) code.textContent = text;
+  else code.innerHTML = highlighted(text, 'JSON');
 }
 
 function offerDownload(view, form, response, body) {

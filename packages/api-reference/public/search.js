@@ -1,5 +1,8 @@
 const MOST = 30;
 
+/** What others call an operation. */
+const SYNONYMS = { POST: 'add insert', PUT: 'update', PATCH: 'update edit' };
+
 const field = document.querySelector('[type="search"]');
 const list = document.querySelector('.results');
 const found = document.querySelector('.found');
@@ -8,7 +11,7 @@ const navigation = document.querySelector('.sidebar nav');
 
 /** Looks for operations, fields, error numbers and words. Everything with an address of its own is found. */
 export function addSearch() {
-  const entries = [...document.querySelectorAll('main [id]')].map(entryOf);
+  const entries = [...document.querySelectorAll('main [id]:not(small)')].map(entryOf);
   field.addEventListener('input', () => show(entries));
   document.addEventListener('keydown', (event) => {
     if (!opensSearch(event)) return;
@@ -32,13 +35,19 @@ function show(entries) {
   navigation.hidden = !list.hidden;
   found.textContent = '';
   if (list.hidden) return;
-  const patterns = words.map((word) => new RegExp(String.raw`(?<![a-z\d])${formsOf(word)}`));
-  const results = entries
-    .filter(({ text }) => patterns.every((pattern) => pattern.test(text)))
-    .toSorted((one, other) => rank(one, words, patterns) - rank(other, words, patterns));
+  const exact = findAll(entries, words, formsOf);
+  const results = exact.length > 0 ? exact : findAll(entries, words, misspellingsOf);
   list.replaceChildren(...results.slice(0, MOST).map(itemOf));
   if (results.length === 0) list.innerHTML = '<li>Nothing found</li>';
   found.textContent = `${results.length} found`;
+}
+
+/** The entries that have a beginning of each word, the best first. */
+function findAll(entries, words, patternOf) {
+  const patterns = words.map((word) => new RegExp(String.raw`(?<![a-z\d])(?:${patternOf(word)})`));
+  return entries
+    .filter(({ text }) => patterns.every((pattern) => pattern.test(text)))
+    .toSorted((one, other) => rank(one, words, patterns) - rank(other, words, patterns));
 }
 
 /** A pattern for the beginnings of words of the same stem: retry and retries, page and pagination. */
@@ -47,6 +56,17 @@ function formsOf(word) {
     .replaceAll(/[^\w\s]/g, String.raw`\$&`)
     .replace(/(?<=\w{3})(?:y|ies|ied)$/, '(?:y|ies|ied)')
     .replace(/(?<=\w{3})(?:inations?|ions?|ings?|e?s|ed|e)$/, '');
+}
+
+/** A pattern for a word of which one letter is missing, wrong, or too much, or has changed places with the next. */
+function misspellingsOf(word) {
+  if (!/^[a-z]{4,}$/.test(word)) return formsOf(word);
+  const mistakes = Array.from(word, (letter, index) => {
+    const [before, after] = [word.slice(0, index), word.slice(index + 1)];
+    const swapped = after && `|${before}${after[0]}${letter}${after.slice(1)}`;
+    return String.raw`${before}\w?${after}|${before}\w${letter}${after}${swapped}`;
+  });
+  return [formsOf(word), ...mistakes].join('|');
 }
 
 /** Moves with the arrows between the field and what is found; Enter goes to the first, and Escape closes the search. */
@@ -91,7 +111,8 @@ function proseOf(heading) {
     const said = part.querySelectorAll(
       '.endpoint, .reference-text > :not(.fields, .errors, .headers, .schema, .note, details)',
     );
-    return [...said].map(({ textContent }) => textContent).join(' ');
+    const method = part.querySelector('.method').textContent;
+    return [...said, SYNONYMS[method]].map((one) => one?.textContent ?? one).join(' ');
   }
   let text = '';
   for (let next = heading.nextElementSibling; next?.matches('p, ul, ol, div');) {
@@ -101,11 +122,11 @@ function proseOf(heading) {
   return text;
 }
 
-/** Names that begin with what is looked for come first. */
-function rank({ title, heading }, [word], [pattern]) {
-  if (title.startsWith(word)) return 0;
-  if (pattern.test(title)) return 1;
-  return heading === '' ? 2 : 3;
+/** Names that begin with what is looked for come first, then other names; and sections before rows, of which numbers come last. */
+function rank({ name, title, heading }, [word], [pattern]) {
+  const place = title.startsWith(word) ? 0 : pattern.test(title) ? 1 : 2;
+  const kind = heading === '' ? 0 : /^\d+$/.test(name) ? 2 : 1;
+  return place * 3 + kind;
 }
 
 function itemOf({ id, name, heading }) {

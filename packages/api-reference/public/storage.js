@@ -44,6 +44,11 @@ class Kept {
     }
   }
 
+  /** Whether it is there when the page is loaded anew. */
+  lasts(key) {
+    return !this.#here.has(key);
+  }
+
   remove(key) {
     this.#here.delete(key);
     try {

@@ -1,9 +1,17 @@
-import { currentToken, followToken, forgetToken, keepToken, problemOf } from './kept-token.js';
+import {
+  currentToken,
+  followToken,
+  forgetToken,
+  keeperOfToken,
+  keepToken,
+  problemOf,
+} from './kept-token.js';
+import { inBrowser, inTab } from './storage.js';
 import { BASE, fillInAddress, fillInToken } from './samples.js';
 
 const dialog = document.querySelector('#token-dialog');
 const form = dialog.querySelector('form');
-const { token: field, shown } = form.elements;
+const { token: field, tab, shown } = form.elements;
 const send = dialog.querySelector('[data-sends]');
 
 /** The form whose request was rejected, while the reader enters a token for it. */
@@ -58,6 +66,10 @@ export function fillInSamples() {
 
 /** Asks for a token, or says that there is one. */
 function showPart(token) {
+  const keeper = keeperOfToken();
+  for (const text of dialog.querySelectorAll('[data-kept]')) {
+    text.hidden = text.dataset.kept !== keeper;
+  }
   dialog.querySelector('.with-token').hidden = !token;
   dialog.querySelector('.without-token').hidden = Boolean(token);
   send.hidden = !rejected;
@@ -91,9 +103,7 @@ async function keep() {
     showProblem(problem);
     return;
   }
-  const isKept = keepToken(value);
-  dialog.querySelector('.kept').hidden = !isKept;
-  dialog.querySelector('.not-kept').hidden = isKept;
+  keepToken(value, tab.checked ? inTab : inBrowser);
   showState();
   dialog.querySelector('.with-token .primary:not([hidden])').focus();
 }

@@ -1,7 +1,9 @@
+import { beginNow } from './begin-now.js';
 import { showResponse } from './response.js';
-import { currentToken } from './kept-token.js';
+import { authorization } from './kept-token.js';
 import { BASE } from './samples.js';
 import { fillInSamples } from './token.js';
+import { problemOfHeader } from './unsent.js';
 
 /** Lets the forms send their requests. */
 export function addForms() {
@@ -17,7 +19,13 @@ export function addForms() {
     });
     form.addEventListener('input', ({ target }) => {
       if (target.dataset.fills) form.elements[target.dataset.fills].value = target.value;
+      for (const field of form.querySelectorAll('[data-in="header"]')) {
+        field.setCustomValidity(problemOfHeader(field.value));
+      }
       void followForm(form);
+    });
+    form.querySelector('[data-begins]')?.addEventListener('click', ({ target }) => {
+      void beginNow(form, target.dataset);
     });
   }
 }
@@ -57,12 +65,13 @@ async function send(form) {
 
 function requestOf(form) {
   const { body, file, 'content-type': type } = form.elements;
-  const token = currentToken();
   let path = form.dataset.path;
   const query = new URLSearchParams();
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const headers = authorization();
   if (type) headers['Content-Type'] = type.value;
-  for (const { name, value, dataset } of form.querySelectorAll('[data-in]')) {
+  for (const field of form.querySelectorAll('[data-in]')) {
+    const { name, dataset } = field;
+    const value = 'list' in dataset ? field.value.trim().replaceAll(/\s*,\s*/g, ',') : field.value;
     if (dataset.in === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
     else if (value === '') continue;
     else if (dataset.in === 'query') query.append(name, value);

@@ -18,6 +18,7 @@ const PACKAGES = [
   'changes',
   'client',
   'command',
+  'conformance',
   'create-service',
   'local',
 ];

@@ -358,6 +358,24 @@ describe('the template', () => {
     expect(listed).toMatchObject(peerDependencies);
   });
 
+  it('lists every package that its code imports, as strict package managers require', async () => {
+    const place = 'packages/create-service/template';
+    const { dependencies, devDependencies } = await manifest(place);
+    const files = await readdir(place, { recursive: true });
+    const sources = await Promise.all(
+      files
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => readFile(join(place, file), 'utf8')),
+    );
+    const imports = sources
+      .join('\n')
+      .matchAll(/(?:from |import |import\()'((?:@[\w-]+\/)?[a-z][\w-]*)(?=[/'])/g);
+    const listed = new Set(Object.keys({ ...dependencies, ...devDependencies }));
+    const imported = new Set(Array.from(imports, ([, name]) => name!));
+    expect(imported).toContain('@nestjs/core');
+    expect([...imported].filter((name) => !listed.has(name))).toEqual([]);
+  });
+
   it('lists the variables that this project lists', async () => {
     const variables = async (file: string) =>
       (await readFile(file, 'utf8')).match(/^# [A-Z_]+(?==)/gm);

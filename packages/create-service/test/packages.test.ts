@@ -38,48 +38,53 @@ const COMPILER =
   `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target ES2023 --lib ES2023
   --module nodenext --types node`.split(/\s+/);
 
-describe.each(['api-reference', 'framework', 'changes', 'client', 'command', 'local'])(
-  '%s',
-  (name) => {
-    let folder: string;
+describe.each([
+  'api-reference',
+  'framework',
+  'changes',
+  'client',
+  'command',
+  'local',
+  'conformance',
+])('%s', (name) => {
+  let folder: string;
 
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), `${name}-`));
-      const { version, exports } = await manifestOf(name);
-      const ofThisProject = (await closureOf(name)).map((each) =>
-        join(inject('packed'), `resource-service-${each}-${version}.tgz`),
-      );
-      const manifest = { private: true, type: 'module' };
-      await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-      const others = ['typescript@~5.9', '@types/node@^20.19.43', ...(BESIDE[name] ?? [])];
-      const words = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
-      await execute('npm', [...words, ...ofThisProject, ...others], folder);
-      const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
-      const imports = entries.map(
-        (entry, n) => `import * as entry${n} from '@resource-service/${name}${entry.slice(1)}';\n`,
-      );
-      const all = entries.map((_, n) => `Object.keys(entry${n})`).join(', ');
-      const program = `${imports.join('')}console.log(JSON.stringify([${all}]));\n`;
-      await writeFile(join(folder, 'imports.ts'), program);
-      await writeFile(join(folder, 'imports.js'), program);
-    });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), `${name}-`));
+    const { version, exports } = await manifestOf(name);
+    const ofThisProject = (await closureOf(name)).map((each) =>
+      join(inject('packed'), `resource-service-${each}-${version}.tgz`),
+    );
+    const manifest = { private: true, type: 'module' };
+    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+    const others = ['typescript@~5.9', '@types/node@^20.19.43', ...(BESIDE[name] ?? [])];
+    const words = ['install', '--no-audit', '--no-fund', '--ignore-scripts'];
+    await execute('npm', [...words, ...ofThisProject, ...others], folder);
+    const entries = Object.keys(exports).filter((entry) => entry !== './package.json');
+    const imports = entries.map(
+      (entry, n) => `import * as entry${n} from '@resource-service/${name}${entry.slice(1)}';\n`,
+    );
+    const all = entries.map((_, n) => `Object.keys(entry${n})`).join(', ');
+    const program = `${imports.join('')}console.log(JSON.stringify([${all}]));\n`;
+    await writeFile(join(folder, 'imports.ts'), program);
+    await writeFile(join(folder, 'imports.js'), program);
+  });
 
-    afterAll(() => rm(folder, { recursive: true, force: true }));
+  afterAll(() => rm(folder, { recursive: true, force: true }));
 
-    it('exports what Node.js can import', async () => {
-      const exported = JSON.parse(await execute('node', ['imports.js'], folder)) as string[][];
-      expect(exported.filter((names) => names.length === 0)).toEqual([]);
-    });
+  it('exports what Node.js can import', async () => {
+    const exported = JSON.parse(await execute('node', ['imports.js'], folder)) as string[][];
+    expect(exported.filter((names) => names.length === 0)).toEqual([]);
+  });
 
-    it('exports types that compile, with those of all its dependencies', async () => {
-      await execute('npx', ['tsc', ...COMPILER, 'imports.ts'], folder);
-    });
+  it('exports types that compile, with those of all its dependencies', async () => {
+    await execute('npx', ['tsc', ...COMPILER, 'imports.ts'], folder);
+  });
 
-    it('has a licence and a page whose links work', async () => {
-      const installed = join(folder, 'node_modules/@resource-service', name);
-      expect(await readdir(installed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
-      const page = await readFile(join(installed, 'README.md'), 'utf8');
-      expect(page.match(/\]\((?!https:|#)[^)]*\)/g)).toBeNull();
-    });
-  },
-);
+  it('has a licence and a page whose links work', async () => {
+    const installed = join(folder, 'node_modules/@resource-service', name);
+    expect(await readdir(installed)).toEqual(expect.arrayContaining(['LICENSE', 'README.md']));
+    const page = await readFile(join(installed, 'README.md'), 'utf8');
+    expect(page.match(/\]\((?!https:|#)[^)]*\)/g)).toBeNull();
+  });
+});

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +12,13 @@ declare module 'vitest' {
   }
 }
 
-const COMPILED = ['api-reference', 'framework', 'changes', 'client', 'command', 'local'];
-
 /** Packs all packages of a clone, as `packages/create-service/README.md` says. npm need not be allowed to run their scripts. */
 export async function pack(clone: string, destination: string): Promise<void> {
   await mkdir(destination);
   const packages = (await readdir(join(clone, 'packages'))).map((name) => `./packages/${name}`);
+  const compiled = packages.filter((path) => existsSync(join(clone, path, 'tsconfig.json')));
   const words = ['pack', '--silent', ...packages, '--pack-destination', destination];
-  await execute('npx', ['tsc', '--build', ...COMPILED.map((name) => `packages/${name}`)], clone);
+  await execute('npx', ['tsc', '--build', ...compiled], clone);
   await execute('npm', words, clone);
 }
 

@@ -68,7 +68,7 @@ export type {
 } from './resources/recording/change-recorder.js';
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
-export type { Filled, Lasting } from './resources/properties/filled.js';
+export type { Filled, Lasting, Managed } from './resources/properties/filled.js';
 export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
 export type { Origin } from './resources/recording/actor.js';
 export {
@@ -120,6 +120,7 @@ export type { GeneratedResourceOptions, ResourceOptions } from './resources/reso
 export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
+export { ServiceManaged } from './resources/properties/service-managed.js';
 export { Sortable } from './resources/reads/sort.js';
 export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';

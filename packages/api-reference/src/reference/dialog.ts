@@ -28,6 +28,7 @@ export function tokenDialog(
           autocapitalize="off"
           aria-describedby="token-problem"
         ></textarea>
+        <label><input type="checkbox" name="tab" /> Keep it in this tab only</label>
         <p id="token-problem" class="problem" role="alert"></p>
         <div class="dialog-buttons">
           <button type="button" data-closes="token">Cancel</button>
@@ -36,8 +37,9 @@ export function tokenDialog(
       </div>
       <div class="with-token" hidden>
         <h2>Token entered</h2>
-        <p class="kept">This browser keeps it until you forget it.</p>
-        <p class="not-kept" hidden>
+        <p data-kept="browser" hidden>This browser keeps it until you forget it.</p>
+        <p data-kept="tab" hidden>This tab keeps it until you close the tab or forget it.</p>
+        <p data-kept="page" hidden>
           This page keeps it until you leave it, because this browser keeps no data of this site.
         </p>
         <p>Code samples show dots in its place; what you copy has the token.</p>

@@ -37,7 +37,11 @@ export interface ResponseObject {
   readonly description?: string;
   readonly content?: Named<Content>;
   readonly headers?: Named<{ readonly description?: string }>;
-  readonly links?: Named<{ readonly operationId?: string }>;
+  readonly links?: Named<{
+    readonly operationId?: string;
+    /** Values are expressions, such as `$response.body#/id`. */
+    readonly parameters?: Named<string>;
+  }>;
 }
 
 export interface Parameter {

@@ -63,7 +63,8 @@ export function renderReference(
       </section>
       ${operations} ${general.map((section) => textSection(section))} ${schemasSection(definitions)}
       <p class="note">
-        The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53.
+        The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53 in
+        examples.
       </p>
     </main>
     ${tokenDialog(endpoints, options)} ${responseTemplate(issuer !== undefined)}

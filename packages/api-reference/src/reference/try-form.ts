@@ -1,13 +1,20 @@
 import { html } from '../html.js';
 import type { Html } from '../html.js';
+import { inlineMarkdown } from '../markdown.js';
 import { sampleResource } from './samples.js';
 import { exampleText, mainContent, parameterExample, successesOf, valueText } from './document.js';
-import type { Endpoint, Examples, Parameter } from './document.js';
+import type { Endpoint, Examples, Parameter, Schema } from './document.js';
 
 /** What sends a request of an operation; a script does so. */
 export function tryForm(endpoint: Endpoint, endpoints: readonly Endpoint[]): Html {
   const { operationId, method, path, parameters = [], requestBody } = endpoint;
   const resource = sampleResource(endpoint, endpoints);
+  // Nobody has to fill them in, so they do not stand between the reader and the body.
+  const isLast = (parameter: Parameter) => parameter.in === 'header' && !parameter.required;
+  const inputs = (isShown: (parameter: Parameter) => boolean) =>
+    parameters.map((parameter, index) =>
+      isShown(parameter) ? parameterInput(parameter, `about-${operationId}-${index}`) : html``,
+    );
   return html`<details class="try">
     <summary>Try it</summary>
     <form
@@ -17,13 +24,15 @@ export function tryForm(endpoint: Endpoint, endpoints: readonly Endpoint[]): Htm
       ${resource && html`data-resource="${JSON.stringify(resource)}"`}
     >
       <div class="inputs">
-        ${parameters.map((parameter) => parameterInput(parameter))}${acceptSelect(endpoint)}
+        ${inputs((parameter) => !isLast(parameter))}${acceptSelect(endpoint)}
       </div>
       ${requestBody && bodyInput(requestBody)}
+      <div class="inputs">${inputs(isLast)}</div>
       <div class="buttons">
         <button type="submit" class="primary" aria-keyshortcuts="Control+Enter Meta+Enter">
           Send
         </button>
+        ${beginButton(endpoint, endpoints)}
         <button type="button" name="cancel" hidden>Cancel</button>
         <small>or Ctrl+Enter</small>
       </div>
@@ -31,23 +40,74 @@ export function tryForm(endpoint: Endpoint, endpoints: readonly Endpoint[]): Htm
   </details>`;
 }
 
-function parameterInput(parameter: Parameter): Html {
-  const { name, required = false, examples = {}, schema } = parameter;
-  const hint: unknown = schema?.default ?? '';
-  return html`<label>
-      <span><code>${name}</code>${required ? '' : ' (optional)'}</span>
-      <input
-        name="${name}"
-        data-in="${parameter.in}"
-        value="${required ? (parameterExample(parameter) ?? '') : ''}"
-        placeholder="${valueText(hint)}"
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck="false"
-        ${required && html`required`}
-      />
-    </label>
+/** @param about the id of its description */
+function parameterInput(parameter: Parameter, about: string): Html {
+  const { name, required = false, description = '', examples = {}, schema = {} } = parameter;
+  const [sentence] = /^.+?\.(?=\s|$)/s.exec(description) ?? [description];
+  const value = required ? (parameterExample(parameter) ?? '') : '';
+  const attributes = html`name="${name}" data-in="${parameter.in}" aria-describedby="${about}"
+  ${required && html`required`}`;
+  return html`<div>
+      <label>
+        <span><code>${name}</code>${required ? '' : ' (optional)'}</span>
+        ${valueSelect(schema, value, attributes) ?? valueInput(schema, value, attributes)}
+      </label>
+      <small id="${about}">${inlineMarkdown(sentence)}</small>
+    </div>
     ${exampleSelect(name, examples, valueText)}`;
+}
+
+function valueInput(schema: Schema, value: string, attributes: Html): Html {
+  return html`<input
+    ${attributes}
+    value="${value}"
+    placeholder="${valueText(schema.default ?? '')}"
+    autocomplete="off"
+    autocapitalize="off"
+    spellcheck="false"
+    ${schema.items && html`data-list`}
+  />`;
+}
+
+/** Chooses among values, if the schema has few. Without a choice, nothing is sent. */
+function valueSelect(schema: Schema, value: string, attributes: Html): Html | undefined {
+  const isBoolean = [schema.type].flat().includes('boolean');
+  const values = schema.enum ?? (isBoolean ? [true, false] : undefined);
+  if (values === undefined) return undefined;
+  const { default: usual } = schema;
+  return html`<select ${attributes}>
+    ${value === '' && html`<option value="">${usual === undefined ? 'not set' : `${valueText(usual)} (default)`}</option>`}
+    ${values.map((one) => html`<option ${valueText(one) === value && html`selected`}>${valueText(one)}</option> `)}
+  </select>`;
+}
+
+/** Lets a stream begin with what comes from now on, if an operation says how: by a link with a parameter for the stream. */
+function beginButton({ operationId, responses }: Endpoint, endpoints: readonly Endpoint[]): Html {
+  const types = Object.values(responses).flatMap(({ content = {} }) => Object.keys(content));
+  if (!types.includes('text/event-stream')) return html``;
+  const gets = endpoints.filter(({ method, path }) => method === 'get' && !path.includes('{'));
+  const [button] = gets.flatMap((endpoint) =>
+    successesOf(endpoint)
+      .flatMap(([, { links = {} }]) => Object.values(links))
+      .flatMap((link) =>
+        link.operationId === operationId ? Object.entries(link.parameters ?? {}) : [],
+      )
+      .flatMap(([parameter, value]) => {
+        const [, property] = /^\$response\.body#\/(\w+)$/.exec(value) ?? [];
+        if (property === undefined) return [];
+        return [
+          html`<button
+            type="button"
+            data-begins="${endpoint.path}"
+            data-parameter="${parameter}"
+            data-property="${property}"
+          >
+            Stream from now on
+          </button>`,
+        ];
+      }),
+  );
+  return button ?? html``;
 }
 
 /** Chooses among the media types of the responses. */

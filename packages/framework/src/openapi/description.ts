@@ -47,13 +47,13 @@ function retriesOf(methods: readonly Method[]): string {
     isConditional && 'a change with `If-Match` is made at most once',
   ]).join(', and ');
   const why = reasons === '' ? '' : `: ${reasons}`;
-  if (keyed.length + others.length === 0) return `. Every operation can be repeated${why}.`;
+  if (keyed.length + others.length === 0) return `. Every operation is idempotent${why}.`;
   const sentences = given([
     keyed.length > 0 &&
       `${namesOf(keyed)}: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its response was lost.`,
     others.length > 0 &&
       `${namesOf(others)}: only if the description of the operation says that it can be repeated.`,
-    `All other operations can be repeated${why}.`,
+    `All other operations are idempotent${why}.`,
   ]);
   return `, if the operation can be repeated:\n\n${sentences.map((each) => `- ${each}`).join('\n')}`;
 }

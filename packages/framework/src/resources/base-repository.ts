@@ -23,7 +23,8 @@ export abstract class BaseRepository<
   }
 
   /**
-   * Replaces all properties; one that the body lacks becomes null.
+   * Replaces the properties of the body's class; one that the body lacks becomes null. Of a plain object, it replaces all properties that
+   * clients can set.
    *
    * @throws ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id
    */

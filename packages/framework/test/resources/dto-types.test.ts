@@ -1,6 +1,7 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import {
+  BooleanField,
   DtoOf,
   INT64_COLUMN,
   Int64Field,
@@ -8,11 +9,12 @@ import {
   NewOf,
   PatchOf,
   ReplacementOf,
+  ServiceManaged,
   TextField,
   TIMESTAMP_COLUMN,
   TimestampField,
 } from '../../src/index.js';
-import type { Filled, Lasting } from '../../src/index.js';
+import type { Filled, Lasting, Managed } from '../../src/index.js';
 import { validatedPropertiesOf } from '../../src/http/body/dto.pipe.js';
 
 @Entity('typed')
@@ -32,6 +34,10 @@ class Made {
   @Column({ type: 'integer', insert: false, update: false, nullable: true })
   @IntegerField({ minimum: 0, maximum: 9, description: 'How often.', isOptional: true })
   readonly count!: Filled<number | null>;
+
+  @ServiceManaged()
+  @BooleanField({ description: 'Whether it is approved.' })
+  readonly isApproved!: Managed<boolean>;
 
   @CreateDateColumn(TIMESTAMP_COLUMN)
   @TimestampField({ description: 'When.' })
@@ -63,9 +69,16 @@ describe('the type of a DTO has the members that the DTO has', () => {
     expectTypeOf<keyof PatchDto>().toEqualTypeOf<'id' | 'name'>();
     expectTypeOf<keyof StoredDto>().toEqualTypeOf<keyof Made>();
     // Values are assigned as without the marks.
-    const stored: StoredDto = { id: 7n, name: 'Saw', count: 1, createdAt: new Date(0) };
+    const stored: StoredDto = {
+      id: 7n,
+      name: 'Saw',
+      count: 1,
+      isApproved: true,
+      createdAt: new Date(0),
+    };
     expectTypeOf(stored.id).toExtend<bigint>();
     expectTypeOf(stored.createdAt).toExtend<Date>();
+    expectTypeOf(stored.isApproved).toExtend<boolean>();
     expectTypeOf<NewDto>().toExtend<{ readonly name: string; readonly origin?: string }>();
     expect(stored.createdAt.getTime()).toBe(0);
   });

@@ -10,12 +10,14 @@ import {
   Put,
   Query,
 } from '@nestjs/common';
+import { PickType } from '@nestjs/swagger';
 import fc from 'fast-check';
 import { Entity, PrimaryColumn } from 'typeorm';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { Line } from '../../src/http/body/body-lines.js';
+import { validatedPropertiesOf } from '../../src/http/body/dto.pipe.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
   BooleanField,
@@ -38,10 +40,11 @@ import {
   RequireScope,
   ResourceRepository,
   ServiceException,
+  ServiceManaged,
   Sortable,
   TextArrayField,
 } from '../../src/index.js';
-import type { JsonValue, Page } from '../../src/index.js';
+import type { JsonValue, Managed, Page } from '../../src/index.js';
 import { parseAllDigits, stringifyExactJson } from '../../src/json/exact-json.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
@@ -101,11 +104,16 @@ class Item {
   @Sortable()
   @DoubleField({ description: 'Its weight.', maximum: 1e300, isOptional: true })
   readonly weight!: number | null;
+
+  @ServiceManaged()
+  @EnumField(['approved', 'broken'], { description: 'What became of it.', isOptional: true })
+  readonly status!: Managed<'approved' | 'broken'> | null;
 }
 
 class ItemDto extends DtoOf(Item) {}
 class NewItemDto extends NewOf(Item) {}
 class ItemReplacementDto extends ReplacementOf(Item) {}
+class ItemPricesDto extends PickType(ItemReplacementDto, ['price', 'share']) {}
 class ItemPatchDto extends PatchOf(Item) {}
 
 @NoOtherParameters()
@@ -114,7 +122,7 @@ class ListItemsDto extends ListOf(Item) {}
 /** As `migration:generate` writes it. */
 const CREATE_ITEMS = migrationOf(
   `CREATE TABLE items (id bigint PRIMARY KEY, kind text NOT NULL DEFAULT 'joiner''s mallet', unit_price numeric(20,2), share numeric(3,3) NOT NULL DEFAULT '0.250',
-      "isActive" boolean NOT NULL DEFAULT true, "purchasedOn" date, tags text[] NOT NULL DEFAULT '{}', specs jsonb, weight double precision,
+      "isActive" boolean NOT NULL DEFAULT true, "purchasedOn" date, tags text[] NOT NULL DEFAULT '{}', specs jsonb, weight double precision, status text,
       CHECK (kind IN ('saw', 'joiner''s mallet', 'Ä"')))`,
   ...['kind', 'unit_price', '"purchasedOn"', 'weight'].map((column) =>
     column === 'kind'
@@ -176,6 +184,18 @@ class ItemsController {
   @RequireScope('items:write')
   replace(@Param('id', Int64Pipe) id: bigint, @Body() item: ItemReplacementDto): Promise<ItemDto> {
     return this.items.replace(id, item);
+  }
+
+  @Put(':id/prices')
+  @RequireScope('items:write')
+  replacePrices(@Param('id', Int64Pipe) id: bigint, @Body() prices: ItemPricesDto) {
+    return this.items.replace(id, prices);
+  }
+
+  @Put(':id/status')
+  @RequireScope('items:write')
+  approve(@Param('id', Int64Pipe) id: bigint): Promise<ItemDto> {
+    return this.items.patch(id, { status: 'approved' });
   }
 
   @Patch(':id')
@@ -465,6 +485,46 @@ describe('a property with a default', () => {
     expect((await send('POST', '/items', full)).status).toBe(200);
     const removed = await send('PATCH', '/items/7', '{"isActive":null}');
     expect(removed).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a property that the service manages', () => {
+  it('is in responses, cannot be sent, and is kept by PUT and PATCH', async () => {
+    const created = await send('POST', '/items', '{"id":7,"status":"broken"}');
+    expect(rowOf(created.text)).toEqual({ id: 7, ...DEFAULTS });
+    const line = '{"id":8,"status":"broken"}';
+    expect((await send('POST', '/items/import', line)).text).toContain('"created":1');
+    expect(rowOf((await send('GET', '/items/8')).text)).not.toHaveProperty('status');
+    await send('PUT', '/items/7/status');
+    for (const [method, body] of [
+      ['PUT', '{"weight":1}'],
+      ['PUT', '{"status":"broken","weight":1}'],
+      ['PATCH', '{"status":null}'],
+    ] as const) {
+      const changed = await send(method, '/items/7', body);
+      expect(rowOf(changed.text)).toMatchObject({ status: 'approved', weight: 1 });
+    }
+    for (const dto of [NewItemDto, ItemReplacementDto, ItemPatchDto]) {
+      expect([...validatedPropertiesOf(dto)]).not.toContain('status');
+      expectTypeOf<keyof InstanceType<typeof dto>>().extract<'status'>().toBeNever();
+    }
+    expect([...validatedPropertiesOf(ItemDto)]).toContain('status');
+  });
+});
+
+describe('a PUT', () => {
+  it('keeps the columns that its DTO lacks', async () => {
+    const content = { price: '2.00', share: '0.100', tags: ['a'], specs: { a: 1 }, weight: 1 };
+    await send('POST', '/items', { id: 7, ...content, isActive: false });
+    const replaced = await send('PUT', '/items/7/prices', '{}');
+    const { price: _, ...kept } = content;
+    expect(rowOf(replaced.text)).toEqual({
+      id: 7,
+      ...DEFAULTS,
+      ...kept,
+      share: '0.250',
+      isActive: false,
+    });
   });
 });
 

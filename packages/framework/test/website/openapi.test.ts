@@ -128,7 +128,7 @@ describe('the introduction of the document says what is true of the operations',
   it('of chosen ids: the same create again changes nothing', async () => {
     const document = await documentOf([BoxesController]);
     expect(section(document, 'Retries')).toBe(
-      `${AGAIN}. Every operation can be repeated: a create with the same content changes nothing, and a change with \`If-Match\` is made at most once.`,
+      `${AGAIN}. Every operation is idempotent: a create with the same content changes nothing, and a change with \`If-Match\` is made at most once.`,
     );
     expect(section(document, 'Exact ids')).toContain('Ids are 64-bit integers.');
     expect(document.tags).toEqual([{ name: 'boxes', description: 'Create and remove boxes.' }]);
@@ -140,7 +140,7 @@ describe('the introduction of the document says what is true of the operations',
       `${AGAIN}, if the operation can be repeated:
 
 - \`LoansController_begin\`: only with an \`Idempotency-Key\`, which is the same in each attempt. Without one, each request is performed, also if an earlier one was performed and its response was lost.
-- All other operations can be repeated.`,
+- All other operations are idempotent.`,
     );
     expect(document.info.description).not.toContain('same content');
     expect(section(document, 'Exact ids')).toBe(
@@ -155,7 +155,7 @@ describe('the introduction of the document says what is true of the operations',
     expect(retries).toContain('- `LoansController_begin`: only with an `Idempotency-Key`');
     expect(retries).toContain('- `MailsController_send`: only if the description of the operation');
     expect(retries).toContain(
-      '- All other operations can be repeated: a create with the same content changes nothing, and a change with `If-Match`',
+      '- All other operations are idempotent: a create with the same content changes nothing, and a change with `If-Match`',
     );
     expect(section(document, 'Exact ids')).toContain(
       'The ids of boxes are 64-bit integers, the ids of loans are UUIDs (RFC 9562)',
@@ -165,7 +165,7 @@ describe('the introduction of the document says what is true of the operations',
 
   it('of no ids and no changes: nothing about them', async () => {
     const document = await documentOf([ToolsController]);
-    expect(section(document, 'Retries')).toBe(`${AGAIN}. Every operation can be repeated.`);
+    expect(section(document, 'Retries')).toBe(`${AGAIN}. Every operation is idempotent.`);
     expect(document.info.description).not.toContain('64-bit');
   });
 });

@@ -5,7 +5,7 @@ import { ValidateIf } from 'class-validator';
 import { getMetadataArgsStorage } from 'typeorm';
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { ExactDigits, validatedPropertiesOf } from '../../http/body/dto.pipe.js';
-import type { FilledNames, LastingNames } from './filled.js';
+import type { FilledNames, LastingNames, ManagedNames } from './filled.js';
 import { declarationOf } from './kind.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './property.js';
@@ -15,6 +15,9 @@ const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
 type Nullable<Entity> = {
   [Name in keyof Entity]-?: null extends Entity[Name] ? Name : never;
 }[keyof Entity];
+
+type Unchangeable<Entity> =
+  'id' | FilledNames<Entity> | LastingNames<Entity> | ManagedNames<Entity>;
 
 /** The properties of an entity as in JSON: a null of the database is absent. */
 export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
@@ -35,13 +38,14 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
 }
 
 /**
- * The class of the body of a create: the properties of an entity without those that the database fills. One with a default is
- * optional.
+ * The class of the body of a create: the properties of an entity without those that the database fills or the service
+ * manages. One with a default is optional.
  */
 export function NewOf<Entity extends Keyed>(
   entity: Type<Entity>,
-): Type<Omit<Content<Entity>, FilledNames<Entity>>> {
-  return withDefaults(entity, DtoOf(entity, namesOf(entity, isGiven)));
+): Type<Omit<Content<Entity>, FilledNames<Entity> | ManagedNames<Entity>>> {
+  const names = namesOf(entity, (column) => isGiven(column) && !isManaged(entity, column));
+  return withDefaults(entity, DtoOf(entity, names));
 }
 
 /**
@@ -51,11 +55,14 @@ export function NewOf<Entity extends Keyed>(
 export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<
-  Omit<Content<Entity>, 'id' | FilledNames<Entity> | LastingNames<Entity>> & {
+  Omit<Content<Entity>, Unchangeable<Entity>> & {
     readonly id?: Entity['id'];
   }
 > {
-  const Replacement = DtoOf(entity, namesOf(entity, isChangeable));
+  const Replacement = DtoOf(
+    entity,
+    namesOf(entity, (column) => isChangeable(entity, column)),
+  );
   makeOptional(Replacement, 'id', ID_OF_PATH);
   return withDefaults(entity, Replacement);
 }
@@ -67,14 +74,15 @@ export function ReplacementOf<Entity extends Keyed>(
 export function PatchOf<Entity extends Keyed>(
   entity: Type<Entity>,
 ): Type<
-  Partial<Omit<Entity, 'id' | FilledNames<Entity> | LastingNames<Entity>>> & {
+  Partial<Omit<Entity, Unchangeable<Entity>>> & {
     readonly id?: Entity['id'];
   }
 > {
-  const names = namesOf(entity, isChangeable);
+  const columns = propertyColumnsOf(entity).filter((column) => isChangeable(entity, column));
+  const names = columns.map(({ propertyName }) => propertyName as keyof Entity);
   const Patch = PickType(entity, names);
   keepDigits(entity, Patch, names);
-  for (const { propertyName, options } of propertyColumnsOf(entity).filter(isChangeable)) {
+  for (const { propertyName, options } of columns) {
     makeOptional(Patch, propertyName, {
       ...(propertyName === 'id' && ID_OF_PATH),
       ...(options.nullable === true && { nullable: true }),
@@ -166,7 +174,12 @@ function isGiven(column: ColumnMetadataArgs): boolean {
 }
 
 /** A key never changes, but a body may have it. */
-function isChangeable(column: ColumnMetadataArgs): boolean {
+function isChangeable(entity: Type, column: ColumnMetadataArgs): boolean {
   const { options } = column;
-  return options.primary === true || (isGiven(column) && options.update !== false);
+  const isLasting = options.update === false || isManaged(entity, column);
+  return options.primary === true || (isGiven(column) && !isLasting);
+}
+
+function isManaged(entity: Type, { propertyName }: ColumnMetadataArgs): boolean {
+  return declarationOf(entity, propertyName).isManaged === true;
 }

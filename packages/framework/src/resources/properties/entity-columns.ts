@@ -7,6 +7,7 @@ import { validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import { requireKey, requireSupported } from './entity-checks.js';
 import { entityColumn } from './entity-column.js';
 import type { EntityColumn } from './entity-column.js';
+import { declarationOf } from './kind.js';
 import { KEY_TYPES } from './key-type.js';
 import type { Key, Keyed, KeyType } from './key-type.js';
 import { parameterLength } from './parameter-length.js';
@@ -56,13 +57,18 @@ export class EntityColumns {
   /** `unnest` cannot take columns with arrays, because PostgreSQL has no arrays of arrays. */
   readonly hasArrays: boolean;
   private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
+  private readonly ofBody = new Map<Function, ReadonlySet<string>>();
 
   /**
    * Reads the metadata that TypeORM makes when it connects.
    *
    * @throws TypeError if the entity has another primary key, or a feature that statements of a resource would ignore
    */
-  constructor(dataSource: DataSource, entity: Type, key = 'id') {
+  constructor(
+    dataSource: DataSource,
+    private readonly entity: Type,
+    key = 'id',
+  ) {
     const metadata = dataSource.getMetadata(entity);
     const primary = requireKey(metadata, key);
     requireSupported(metadata, dataSource.driver);
@@ -132,6 +138,19 @@ export class EntityColumns {
     const columns = [...validatedPropertiesOf(dtoClass)].map((property) => this.column(property));
     this.ofDto.set(dtoClass, columns);
     return columns;
+  }
+
+  /** The properties that a PUT sets to null if its body lacks them: those of the class of the body, or of the entity. */
+  replacedBy({ constructor: type }: object): ReadonlySet<string> {
+    const known = this.ofBody.get(type);
+    if (known !== undefined) return known;
+    const validated = validatedPropertiesOf(type);
+    const settable = this.all
+      .map(({ property }) => property)
+      .filter((property) => declarationOf(this.entity, property).isManaged !== true);
+    const replaced = validated.size === 0 ? new Set(settable) : validated;
+    this.ofBody.set(type, replaced);
+    return replaced;
   }
 
   /**

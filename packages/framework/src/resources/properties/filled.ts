@@ -10,9 +10,17 @@ export type Filled<Value> = Marked<Value, { readonly filledByDatabase?: never }>
 /** Marks a property that never changes, because its column has `update: false`. `ReplacementOf` and `PatchOf` lack it. */
 export type Lasting<Value> = Marked<Value, { readonly neverChanged?: never }>;
 
+/**
+ * Marks a property with `@ServiceManaged()`: `readonly status!: Managed<Status>`. `NewOf`, `ReplacementOf` and `PatchOf` lack it; the
+ * service passes it to `create` and `patch`.
+ */
+export type Managed<Value> = Marked<Value, { readonly managedByService?: never }>;
+
 export type FilledNames<Entity> = NamesOf<Entity, 'filledByDatabase'>;
 
 export type LastingNames<Entity> = NamesOf<Entity, 'neverChanged'>;
+
+export type ManagedNames<Entity> = NamesOf<Entity, 'managedByService'>;
 
 type Marked<Value, Mark> = Value extends null | undefined ? Value : Value & Mark;
 

@@ -24,6 +24,8 @@ interface Declaration {
   readonly kind?: Kind;
   /** What a create or a PUT stores without the property. */
   readonly default?: unknown;
+  /** Whether clients cannot send it. */
+  readonly isManaged?: boolean;
 }
 
 const DECLARATION = Symbol('declaration');

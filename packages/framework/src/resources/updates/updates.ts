@@ -49,9 +49,12 @@ interface Change {
 export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
-  /** Replaces all properties; one that the body lacks becomes null. */
+  /** Replaces the properties of the body's class, or of the entity; one that the body lacks becomes null. */
   replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Entity> {
-    return this.update(id, body, (value) => value ?? null, context);
+    const replaced = this.options.columns().replacedBy(body);
+    const valueOf = (value: unknown, property: string) =>
+      value ?? (replaced.has(property) ? null : undefined);
+    return this.update(id, body, valueOf, context);
   }
 
   /** Changes the properties that a JSON Merge Patch has; null removes one (RFC 7396). */
@@ -67,7 +70,7 @@ export class Updates<Entity extends Keyed> {
   private async update(
     id: Entity['id'],
     body: object,
-    valueOf: (value: unknown) => unknown,
+    valueOf: (value: unknown, property: string) => unknown,
     context: UpdateContext,
   ): Promise<Entity> {
     const fields = body as Readonly<Record<string, unknown>>;
@@ -81,7 +84,7 @@ export class Updates<Entity extends Keyed> {
     const values: unknown[] = [];
     const set: string[] = [];
     for (const column of changeable) {
-      const value = valueOf(fields[column.property]);
+      const value = valueOf(fields[column.property], column.property);
       if (value === undefined || !shown.includes(column)) continue;
       set.push(`${column.name} = $${values.push(column.toParameter(value))}`);
     }

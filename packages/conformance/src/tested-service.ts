@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { OpenApiDocument } from '@resource-service/client/document';
+import { backoff } from '@resource-service/client/runtime';
+import { errorOf, NoResponse } from './exchange.js';
+import type { Exchange } from './exchange.js';
+import { toJson } from './json.js';
+import { Random } from './random.js';
+import type { ServiceProcess } from './service-process.js';
+
+/** Where a service is, and what the checks may use. */
+export interface ServiceOptions {
+  /** With the base path, such as `http://localhost:3000/api`. */
+  readonly url: string;
+  /** A token with all scopes. */
+  readonly token: string;
+  /** A token with some scopes of reading operations, and no others. */
+  readonly readToken?: string | undefined;
+  /** Such as `http://localhost:3001/metrics`. With it, a check watches the memory of the service. */
+  readonly metricsUrl?: string | undefined;
+  /** Repeats the values of a former run. */
+  readonly seed?: number | undefined;
+}
+
+export interface RequestOptions {
+  /** JSON, unless it is a text. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Another one than the token with all scopes. `null` sends none. */
+  readonly token?: string | null;
+}
+
+/** A row that a check has created. */
+export interface Row {
+  readonly id: bigint | string;
+  /** Of the row, such as `/tools/7`. */
+  readonly path: string;
+  /** What was sent. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** Whether the document has a DELETE for it. */
+  readonly isRemovable: boolean;
+}
+
+/** In milliseconds: more than the sum of the timeouts of a service. */
+const TIMEOUT = 30_000;
+
+const ATTEMPTS = 6;
+
+/** The service may have carried out the request before it lost the database. */
+const DATABASE_UNAVAILABLE = 50_300;
+
+/** The service that is checked, and the rows that the checks have created in it. */
+export class TestedService {
+  readonly random: Random;
+  readonly #rows = new Map<string, Row>();
+  readonly #url: string;
+
+  constructor(
+    readonly document: OpenApiDocument,
+    readonly options: ServiceOptions,
+    /** The service, if checks may kill it. */
+    readonly process?: ServiceProcess,
+  ) {
+    this.#url = options.url.replace(/\/$/, '');
+    this.random = new Random(options.seed ?? Math.floor(Math.random() * 2 ** 31));
+  }
+
+  /**
+   * Sends a request, again if the service is too busy for it.
+   *
+   * @throws NoResponse if there is no whole response
+   */
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<Exchange> {
+    for (let attempt = 1; ; attempt += 1) {
+      const exchange = await this.#exchange(method, path, options);
+      const seconds = Number(exchange.headers['retry-after'] ?? 0);
+      const isBusy = exchange.status === 429 || exchange.status === 503;
+      const isDone = !isBusy || errorOf(exchange) === DATABASE_UNAVAILABLE || seconds > 60;
+      if (isDone || attempt === ATTEMPTS) return exchange;
+      await sleep(seconds * 1_000 + backoff(attempt));
+    }
+  }
+
+  async #exchange(
+    method: string,
+    path: string,
+    { body, headers = {}, token = this.options.token }: RequestOptions,
+  ): Promise<Exchange> {
+    const text = body === undefined || typeof body === 'string' ? body : toJson(body);
+    const requestHeaders = {
+      ...(text !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    };
+    try {
+      const response = await fetch(this.#url + path, {
+        method,
+        headers: { ...requestHeaders, ...(token !== null && { Authorization: `Bearer ${token}` }) },
+        redirect: 'manual',
+        signal: AbortSignal.timeout(TIMEOUT),
+        ...(text !== undefined && { body: text }),
+      });
+      return {
+        method,
+        path,
+        requestHeaders,
+        requestBody: text,
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        body: await response.text(),
+      };
+    } catch (error) {
+      throw new NoResponse(method, path, error);
+    }
+  }
+
+  /** As the client of the service sends them. */
+  get clientOptions() {
+    return { url: this.#url, token: this.options.token };
+  }
+
+  /** Remembers a row, to remove it at the end. */
+  add(row: Row): void {
+    this.#rows.set(row.path, row);
+  }
+
+  /** Removes what the checks have created, the newest first. Returns the paths of what is left. */
+  async removeRows(): Promise<readonly string[]> {
+    const left: string[] = [];
+    for (const { path, isRemovable } of [...this.#rows.values()].toReversed()) {
+      const isGone = isRemovable && (await this.#remove(path));
+      if (!isGone) left.push(path);
+    }
+    this.#rows.clear();
+    return left;
+  }
+
+  async #remove(path: string): Promise<boolean> {
+    try {
+      const { status } = await this.send('DELETE', path);
+      return status < 300 || status === 404;
+    } catch (error) {
+      if (error instanceof NoResponse) return false;
+      throw error;
+    }
+  }
+}

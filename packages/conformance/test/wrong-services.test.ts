@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { checks, ServiceProcess, TestedService } from '../src/index.js';
+import type { Check, OpenApiDocument, Result } from '../src/index.js';
+import { DOCUMENT } from './support/sample-document.js';
+import { READ_TOKEN, startSample, TOKEN } from './support/sample-service.js';
+
+const document = DOCUMENT as unknown as OpenApiDocument;
+
+const isOfKills = ({ name }: Check) => name.startsWith('kill');
+
+/** The results of checks, by default of all that need no kill. */
+async function resultsOf(
+  fault?: string,
+  isWanted = (check: Check) => !isOfKills(check),
+): Promise<readonly Result[]> {
+  const { url, stop } = await startSample(fault);
+  onTestFinished(stop);
+  const service = new TestedService(document, { url, token: TOKEN, readToken: READ_TOKEN });
+  const results: Result[] = [];
+  for (const check of checks(document).filter(isWanted)) {
+    results.push(await check.run(service));
+  }
+  expect(await service.removeRows()).toEqual([]);
+  return results;
+}
+
+const namesOf = (results: readonly Result[], outcome: Result['outcome']) =>
+  results.filter((each) => each.outcome === outcome).map(({ name }) => name);
+
+it('a service that keeps all promises passes', async () => {
+  const results = await resultsOf();
+  expect(results.filter(({ outcome }) => outcome === 'fail')).toEqual([]);
+  expect(namesOf(results, 'not applicable')).toEqual([
+    'errors: of GET /notes/export',
+    'errors: of GET /changes/latest',
+    'memory while readers of notes stop reading',
+  ]);
+});
+
+describe('a service that', () => {
+  it.each([
+    ['loses a retry', 'creates of notes: a repeated request has its effect once'],
+    ['repeats a retry', 'creates of notes: a repeated request has its effect once'],
+    ['reuses keys', 'creates of notes: another content does not take its place'],
+    ['alters a value', 'creates of notes: every value is kept'],
+    ['skips a row', 'list of notes by id: each row once'],
+    ['pages by offset', 'list of notes by -id: each row once'],
+    ['filters wrongly', 'list of notes: each filter finds a row with its value'],
+    ['exports too little', 'export of notes: each row once'],
+    ['has an open route', 'tokens: DELETE /notes/{id} needs one'],
+    ['ignores scopes', 'tokens: POST /notes needs its scope'],
+    ['sends an HTML error', 'errors: of an unknown path'],
+    ['shows its stack', 'errors: of POST /notes'],
+    ['makes numbers up', 'errors: of GET /notes/{id}'],
+    ['has weak ETags', 'entity tags of notes: a strong one for each content'],
+    ['keeps its ETags', 'entity tags of notes: a strong one for each content'],
+    ['ignores If-Match', 'preconditions of notes: a stale one changes nothing'],
+    ['has two winners', 'preconditions of notes: one of many changes at once wins'],
+    ['reads what was', 'rows of notes: linearizable'],
+    ['loses an update', 'rows of notes: linearizable'],
+    ['loses a change', 'feed changes: each change once, in order'],
+  ])('%s is found', async (fault, name) => {
+    const results = await resultsOf(fault, (check) => check.name === name);
+    expect(results).toMatchObject([{ name, outcome: 'fail' }]);
+  });
+});
+
+describe('a kill', () => {
+  const ofKills = checks(document).find(isOfKills);
+
+  async function killed(fault: string, isDurable: boolean): Promise<Result> {
+    const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+    const port = await freePort();
+    const sample = join(import.meta.dirname, 'support/sample-service.js');
+    const journal = isDurable ? join(folder, 'journal') : '';
+    const command = `exec '${process.execPath}' '${sample}' ${port} '${journal}' '${fault}'`;
+    const url = `http://127.0.0.1:${port}`;
+    const running = new ServiceProcess(command, url);
+    onTestFinished(async () => {
+      await running.stop();
+      await rm(folder, { recursive: true });
+    });
+    await running.start();
+    const service = new TestedService(document, { url, token: TOKEN }, running);
+    return ofKills!.run(service);
+  }
+
+  it('is survived by what is stored at once', async () => {
+    expect(await killed('', true)).toMatchObject({ outcome: 'pass' });
+  });
+
+  it('is found to lose rows', async () => {
+    expect(await killed('', false)).toMatchObject({ outcome: 'fail' });
+  });
+
+  it('is found to double rows', async () => {
+    expect(await killed('repeats a retry', true)).toMatchObject({ outcome: 'fail' });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
