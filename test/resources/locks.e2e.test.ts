@@ -79,7 +79,7 @@ describe.each(['directly', 'through a pooler'])('a job with a lock, %s', (way) =
     const [one, other] = locks;
     const first = begin(one);
     await first.begun();
-    const second = vi.fn();
+    const second = vi.fn<() => void>();
     expect(await one.tryRun(NAME, second)).toBe(false);
     expect(await other.tryRun(NAME, second)).toBe(false);
     expect(second).not.toHaveBeenCalled();

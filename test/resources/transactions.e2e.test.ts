@@ -283,7 +283,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
   });
 
   it('runs nothing of this after a rollback', async () => {
-    const hook = vi.fn();
+    const hook = vi.fn<() => void>();
     const run = transactions.run((manager) => {
       transactions.afterCommit(manager, hook);
       return Promise.reject(new Error('ours'));
@@ -329,7 +329,7 @@ describe.each(['directly', 'through a pooler'])('a transaction, %s', (way) => {
     await expect(register(1)).rejects.toMatchObject({ kind: ERRORS.overloaded });
     expect(await names()).toMatchObject({ 1: String(AFTER_COMMIT.count) });
     const shutdown = hooks.onModuleDestroy();
-    expect(await Promise.race([shutdown, 'waits'])).toBe('waits');
+    expect(await Promise.race([shutdown, Promise.resolve('waits')])).toBe('waits');
     end();
     await shutdown;
     await register(1);

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ChangeConsumersModule } from '@resource-service/changes';
 import { AuthGuard, DtoPipe, ErrorFilter, FrameworkModule } from '@resource-service/framework';
 import { IDENTITY } from './identity.js';
 import { LoanChangesModule } from './loan-changes/loan-changes.module.js';
@@ -13,6 +14,7 @@ import { VARIABLES } from './variables.js';
     ToolsModule,
     LoansModule,
     LoanChangesModule,
+    ChangeConsumersModule,
   ],
   providers: [
     { provide: APP_GUARD, useClass: AuthGuard },

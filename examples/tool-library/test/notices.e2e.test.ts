@@ -25,20 +25,25 @@ const service = await createTestingService(AppModule, {
 afterAll(() => service.stop());
 
 /** Lends a tool and takes it back. */
-async function lendOnce(): Promise<number> {
+async function lendOnce() {
   const { body: tool } = await service.send('POST', '/tools', { name: 'Hammer' });
   const { id: toolId } = tool as { id: number };
-  const { headers } = await service.send('POST', '/loans', { toolId, borrower: 'Ada' });
+  const { headers, body: loan } = await service.send('POST', '/loans', { toolId, borrower: 'Ada' });
   expect((await service.send('DELETE', headers.get('Location')!)).status).toBe(204);
-  return toolId;
+  return { toolId, id: (loan as { id: string }).id };
 }
 
 const ask = async (path: string) => (await fetch(service.managementUrl + path)).text();
 
-it('sends a notice of a returned tool, and takes the tool back without its receiver, too', async () => {
-  const toolId = await lendOnce();
-  await expect.poll(() => notices).toEqual([`tool ${toolId} is back`]);
-  expect(await ask('/health/ready')).toBe('{"status":"ok","checks":{"notices":{"status":"ok"}}}');
+it('sends notices of a loan in their order, and takes the tool back without its receiver, too', async () => {
+  const { toolId, id } = await lendOnce();
+  await expect.poll(() => notices).toContain(`tool ${toolId} is back`);
+  await expect
+    .poll(() => notices.filter((notice) => notice.startsWith('loan')))
+    .toEqual([`loan ${id} created`, `loan ${id} removed`]);
+  expect(await ask('/health/ready')).toBe(
+    '{"status":"ok","checks":{"notices":{"status":"ok"},"change-consumers":{"status":"ok"}}}',
+  );
   receiver.close();
   receiver.closeAllConnections();
   await lendOnce();

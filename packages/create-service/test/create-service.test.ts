@@ -359,13 +359,13 @@ describe('the template', () => {
   });
 
   it('lists every package that its code imports, as strict package managers require', async () => {
-    const folder = 'packages/create-service/template';
-    const { dependencies, devDependencies } = await manifest(folder);
-    const files = await readdir(folder, { recursive: true });
+    const place = 'packages/create-service/template';
+    const { dependencies, devDependencies } = await manifest(place);
+    const files = await readdir(place, { recursive: true });
     const sources = await Promise.all(
       files
         .filter((file) => file.endsWith('.ts'))
-        .map((file) => readFile(join(folder, file), 'utf8')),
+        .map((file) => readFile(join(place, file), 'utf8')),
     );
     const imports = sources
       .join('\n')

@@ -6,6 +6,9 @@
 export { requirePrincipal } from './auth/require-principal.js';
 /** What `@RequireScope()` takes. */
 export type { Scope } from './auth/principal.js';
+/** Checks classes of providers when the service starts, for decorators. */
+export { checkAtStart } from './app/class-checks.js';
+export type { ClassCheck, ClassToCheck } from './app/class-checks.js';
 /** Whether the database cannot serve now, as opposed to a wrong statement. */
 export { isOutage } from './database/database-error.js';
 /** The SQLSTATE of an error of the pool or the driver. */
@@ -28,6 +31,8 @@ export type { PageParameters } from './http/responses/page.js';
 export { describeError } from './observability/describe-error.js';
 /** @deprecated Use `describeError`. */
 export { describeError as describeFailure } from './observability/describe-error.js';
+/** Injection token of the log of the process, a logger of pino. */
+export { LOGGER } from './observability/logger.js';
 /** The declared columns of an entity whose properties are in its DTO. */
 export { propertyColumnsOf } from './resources/properties/dto-of.js';
 /** @deprecated Use `propertyColumnsOf`. */

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { OnChange } from '@resource-service/changes';
+import type { RecordedChange } from '@resource-service/changes';
 import { Idempotency, ServiceException, Transactions } from '@resource-service/framework';
 import type { Actor, Page } from '@resource-service/framework';
 import { NoticesService } from '../notices/notices.service.js';
@@ -55,5 +57,11 @@ export class LoansService {
       await this.tools.patch(toolId, { borrower: null }, { manager });
       this.transactions.afterCommit(manager, () => this.notices.send(toolId));
     });
+  }
+
+  /** Tells another server of each loan and its end, in their order, also after a restart. */
+  @OnChange(LoansRepository)
+  tell({ kind, id }: RecordedChange<StoredLoanDto>, signal: AbortSignal): Promise<void> {
+    return this.notices.post(`loan ${id} ${kind}`, signal);
   }
 }

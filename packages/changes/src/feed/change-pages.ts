@@ -8,6 +8,7 @@ import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
 import type { FeedStates } from './feed-state.js';
 import { pruned } from './position.js';
+import type { RecordedChange } from './recorded-change.js';
 
 export interface ChangePagesOptions {
   /** The name of the content in a change, such as `tool`. */
@@ -34,8 +35,8 @@ export interface ChangeQuery {
   readonly maxBytes: number;
 }
 
-export interface FoundChanges {
-  readonly changes: readonly WrittenChange[];
+export interface FoundChanges<Change> {
+  readonly changes: readonly Change[];
   /** Whether these are all until the end of the query. */
   readonly isWhole: boolean;
 }
@@ -51,7 +52,19 @@ export class ChangePages {
   ) {}
 
   /** @throws ServiceException `changes-pruned` if records were pruned that the reader does not know */
-  async read(query: ChangeQuery): Promise<FoundChanges> {
+  read(query: ChangeQuery): Promise<FoundChanges<WrittenChange>> {
+    return this.find(query, (writer, row) => writer.write(row));
+  }
+
+  /** Like {@link read}, as objects. */
+  objects(query: ChangeQuery): Promise<FoundChanges<RecordedChange>> {
+    return this.find(query, (writer, row) => writer.read(row));
+  }
+
+  private async find<Change>(
+    query: ChangeQuery,
+    toChange: (writer: ChangeWriter, row: readonly unknown[]) => Change,
+  ): Promise<FoundChanges<Change>> {
     const { limit, maxBytes, after, isFirst, until, id } = query;
     const { statements } = this.options;
     const filters: UsedFilter[] = [[this.reach(isFirst ? MAX_INT64 : after), until]];
@@ -68,8 +81,11 @@ export class ChangePages {
       const { prunedTo } = await this.states.read();
       if (after < prunedTo) throw pruned(prunedTo);
     }
-    this.writer ??= new ChangeWriter(this.options.property, this.statements.columns);
-    return { changes: rows.slice(0, limit).map((row) => this.writer!.write(row)), isWhole };
+    const writer = (this.writer ??= new ChangeWriter(
+      this.options.property,
+      this.statements.columns,
+    ));
+    return { changes: rows.slice(0, limit).map((row) => toChange(writer, row)), isWhole };
   }
 
   /**

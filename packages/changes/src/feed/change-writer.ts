@@ -1,6 +1,8 @@
 import type { Type } from '@nestjs/common';
 import { rowToJson } from '@resource-service/framework/extension';
 import type { EntityColumn, EntityColumns, Key } from '@resource-service/framework/extension';
+import type { ChangeKind } from '../records/change-of.js';
+import type { RecordedChange } from './recorded-change.js';
 
 /** A change as JSON. */
 export interface WrittenChange {
@@ -12,17 +14,18 @@ export interface WrittenChange {
   readonly json: string;
 }
 
+/** The order of {@link OwnValues}. */
 const OWN = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
 
 type OwnValues = readonly [
   position: string,
   time: Date,
-  kind: string,
+  kind: ChangeKind,
   principal: string,
   requestId: string,
 ];
 
-/** Writes rows of records as JSON. */
+/** Writes rows of records as JSON, or as objects. */
 export class ChangeWriter {
   private readonly content: readonly EntityColumn[];
   private readonly id: number;
@@ -50,14 +53,10 @@ export class ChangeWriter {
   }
 
   write(row: readonly unknown[]): WrittenChange {
-    // In the order of OWN.
-    const [position, time, kind, owner, requestId] = row.slice(
-      1 + this.content.length,
-    ) as unknown as OwnValues;
+    const [position, time, kind, owner, requestId] = this.ownOf(row);
     const id = row[this.id];
     const content = kind === 'removed' ? '' : `,"${this.property}":${rowToJson(this.content, row)}`;
-    const [principalKind, ...idParts] = owner.split(':');
-    const principal = JSON.stringify({ kind: principalKind, id: idParts.join(':') });
+    const principal = JSON.stringify(principalOf(owner));
     const json = `{"position":${position},"time":"${time.toISOString()}","kind":"${kind}","id":${this.idColumn.toJson(id)}${content},"principal":${principal},"requestId":${JSON.stringify(requestId)}}`;
     return {
       position: BigInt(position),
@@ -66,4 +65,31 @@ export class ChangeWriter {
       json,
     };
   }
+
+  /** As an object, whose content has no property for null. */
+  read(row: readonly unknown[]): RecordedChange {
+    const [position, time, kind, owner, requestId] = this.ownOf(row);
+    const content: Record<string, unknown> = {};
+    for (const [at, { property, fromDriver }] of this.content.entries()) {
+      if (row[at + 1] !== null) content[property] = fromDriver(row[at + 1]);
+    }
+    return {
+      position: BigInt(position),
+      time,
+      kind,
+      id: this.idColumn.fromDriver(row[this.id]) as Key,
+      content: kind === 'removed' ? undefined : content,
+      principal: principalOf(owner),
+      requestId,
+    };
+  }
+
+  private ownOf(row: readonly unknown[]): OwnValues {
+    return row.slice(1 + this.content.length) as unknown as OwnValues;
+  }
+}
+
+function principalOf(owner: string): RecordedChange['principal'] {
+  const [kind = '', ...parts] = owner.split(':');
+  return { kind, id: parts.join(':') };
 }

@@ -2,9 +2,22 @@ import { EventStream, Page } from '@resource-service/framework/extension';
 import type { Key, PageParameters, Semaphore } from '@resource-service/framework/extension';
 import type { ChangeReader } from './change-reader.js';
 import type { Followers, Following } from './followers.js';
+import type { RecordedChange } from './recorded-change.js';
 
 /** Maximum number of bytes in a page, unless its first item has more. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Maximum number of bytes that {@link Feed.next} returns, unless the first change has more. */
+const MAX_NEXT_BYTES = 1024 * 1024;
+
+export interface NextChanges {
+  /** Maximum number of changes, up to 1,000. */
+  readonly limit: number;
+  /** Milliseconds to wait until there is one. */
+  readonly wait: number;
+  /** Ends the wait. */
+  readonly signal: AbortSignal;
+}
 
 /** The changes of a resource, as clients read them. */
 export class Feed {
@@ -38,6 +51,45 @@ export class Feed {
   async latest(): Promise<bigint> {
     const { lowWatermark } = await this.reader.startOf(undefined);
     return lowWatermark;
+  }
+
+  /** The position before the oldest change that is left. */
+  async oldest(): Promise<bigint> {
+    const { after } = await this.reader.startOf(undefined);
+    return after;
+  }
+
+  /**
+   * The next changes after a position, for a reader in this process that remembers how far it has come. Readers that wait share the
+   * reads of the clients that follow.
+   *
+   * @returns none if there were none until the end of the wait
+   * @throws ServiceException like {@link list}
+   */
+  async next(
+    position: bigint,
+    { limit, wait, signal }: NextChanges,
+  ): Promise<readonly RecordedChange[]> {
+    const end = new AbortController();
+    const abort = (): void => end.abort();
+    signal.addEventListener('abort', abort);
+    const timer = setTimeout(abort, wait);
+    try {
+      for (;;) {
+        const start = await this.reader.startOf(position);
+        const { after, isFirst, lowWatermark: until } = start;
+        if (after < until) {
+          const query = { after, isFirst, until, limit, maxBytes: MAX_NEXT_BYTES };
+          const { changes } = await this.slots.run(() => this.reader.pages.objects(query));
+          if (changes.length > 0) return changes;
+        }
+        if (end.signal.aborted || signal.aborted) return [];
+        await this.followers.changed(start, end.signal);
+      }
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
   }
 
   /**

@@ -59,6 +59,13 @@ export class Followers {
     return { count: this.count, lag: this.tail.lag };
   }
 
+  /** Resolves when there can be changes after the start of a reader in this process, or when the signal aborts. */
+  async changed(start: Start, signal: AbortSignal): Promise<void> {
+    const leave = this.tail.attend(start);
+    await this.tail.next(start.after, signal);
+    leave();
+  }
+
   /**
    * Returns changes as server-sent events, with their positions as ids, until the signal aborts.
    *

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { ScopeCheck } from '../auth/scopes/scope-check.js';
 import { requireNone } from '../errors/startup.error.js';
 import { Resources } from '../resources/resources.js';
+import { classMistakes } from './class-checks.js';
 import { configurationMistakes } from './configured-app.js';
 import { enhancerMistakes } from './required-enhancers.js';
 import { routeMistakes } from './route-checks.js';
@@ -28,6 +29,7 @@ export async function checkDeclarations(app: INestApplication, module: Type): Pr
     ...configurationMistakes(app),
     ...app.get(ScopeCheck).mistakes,
     ...controllers.flatMap(({ metatype }) => routeMistakes(metatype as Type)),
+    ...classMistakes(app),
     ...ofTypeOrm,
     ...app.get(Resources).mistakes,
   ]);
