@@ -114,7 +114,7 @@ describe('the checker', () => {
     // Two requests with the same entity tag succeed.
     ['two-winners', 'replace name=x2 if it is {n0} → 200 {x2}'],
     // A plant whose create was answered is gone.
-    ['lost-plant', 'list → 40401'],
+    ['lost-row', 'list → 40401'],
     // A change of unknown outcome is seen, and then is not.
     ['undone', 'look-up → 200 {n0}'],
     // A create that is sent again is refused although no other plant ever had its id.

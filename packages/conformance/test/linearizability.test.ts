@@ -57,7 +57,7 @@ it.each([
   ['stale-read', /get → done {"name":"n0"}$/],
   ['lost-update', /patch {"tag":"x2"} → done {"name":"n0","tag":"x2"}$/],
   ['two-winners', /replace {"name":"x2"} if "A" → done {"name":"x2"}$/],
-  ['lost-plant', /get → missing$/],
+  ['lost-row', /get → missing$/],
   ['undone', /get → done {"name":"n0"}$/],
   ['refused-replay', /create {"name":"n0"} → conflict$/],
   ['shared-tag', /{"name":"n0"} and {"name":"x1"} have the entity tag "A"$/],

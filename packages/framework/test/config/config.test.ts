@@ -194,8 +194,8 @@ describe('the configuration', () => {
     ],
     [
       'DATABASE_SCHEMA',
-      `plants | _2 | public | pgtools | ${'x'.repeat(63)}`,
-      `pg_tools | Plants | 2 | plant-store | a.b | a"b | a'b | gärten | information_schema | ${'x'.repeat(64)}`,
+      `tools | _2 | public | pgtools | ${'x'.repeat(63)}`,
+      `pg_tools | Tools | 2 | tool-library | a.b | a"b | a'b | gärten | information_schema | ${'x'.repeat(64)}`,
     ],
     ['DATABASE_POOL_MAX', '1 | 1000', '0 | 1001 | ten'],
     ['DATABASE_MIGRATE_ON_START', 'true | false', 'yes | 1 | TRUE'],

@@ -84,7 +84,7 @@ const app = appOf(
   { controllers: [NotesController], providers: [NotesRepository] },
 );
 
-const SCHEMAS = ['plants', 'tools'] as const;
+const SCHEMAS = ['notes', 'tools'] as const;
 
 let database: TestDatabase;
 let services: readonly Service[];
