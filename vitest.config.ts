@@ -52,6 +52,8 @@ export default defineConfig({
       exclude: [
         'packages/framework/src/cli/develop.ts',
         'packages/client/src/**',
+        // It is a test: what it says of a wrong service needs one for each of its lines.
+        'packages/conformance/src/**',
         'src/plants/migrations/*-distribute-tables.ts',
       ],
       thresholds: {

@@ -121,14 +121,14 @@ describe.each(['directly', 'through a pooler'])('a job with a lock, %s', (way) =
 
   it('is told when its time is over, and keeps the lock until it has ended', async () => {
     const [one, other] = locks;
-    let end = (): void => {};
-    const ran = one.tryRun(NAME, () => new Promise<void>((resolve) => (end = resolve)), {
-      timeout: 1,
-    });
+    let end: (() => void) | undefined;
+    const job = () => new Promise<void>((resolve) => (end = resolve));
+    const ran = one.tryRun(NAME, job, { timeout: 1 });
+    await vi.waitFor(() => expect(end).toBeDefined(), { timeout: PATIENCE });
     const second = begin(one, 'second', { timeout: 1 });
     await expect(second.ran).rejects.toThrow('second: it has not ended after 1 ms');
     expect(await other.tryRun(NAME, () => {})).toBe(false);
-    end();
+    end!();
     expect(await ran).toBe(true);
   });
 
