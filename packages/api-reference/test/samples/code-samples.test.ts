@@ -142,6 +142,33 @@ describe('the code samples', () => {
     expect(TypeScript).toContain(call);
   });
 
+  it.each([
+    ['POST', '/tools', `const created = await tools.create({ id: 7n, name: 'Saw' });`],
+    ['GET', '/tools', 'for await (const one of tools.all()) console.log(one);'],
+    ['GET', '/tools/export', 'for await (const one of tools.export()) console.log(one);'],
+    ['POST', '/tools/import', 'const running = tools.import('],
+    ['GET', '/tools/7', 'const found = await tools.get(7n);'],
+    ['PUT', '/tools/7', `const changed = await tools.replace(7n, { id: 7n, name: 'Saw' });`],
+    ['PATCH', '/tools/7', `const changed = await tools.patch(7n, { id: 7n, name: 'Saw' });`],
+    ['DELETE', '/tools/7', 'await tools.remove(7n);'],
+    ['GET', '/changes/latest', 'console.log(await tools.latestPosition());'],
+    ['GET', '/tools/7/loans', 'await fetch('],
+  ])('call what the client has for an operation: %s %s', (method, path, call) => {
+    const value = { id: 7n, name: 'Saw' };
+    const body = { type: 'application/json', text: '{"id":7,"name":"Saw"}', values: [value] };
+    const { TypeScript } = codeSamples(
+      {
+        method,
+        path,
+        headers: {},
+        ...(method.startsWith('P') && { body }),
+        resource: { name: 'tools', ...(path.includes('7') && { id: '7' }), int64: ['id'] },
+      },
+      { package: '@tool-library/client' },
+    );
+    expect(TypeScript).toContain(call);
+  });
+
   it('say what to install', () => {
     const request = { method: 'GET', path: '/tools', headers: {} };
     const resource = { name: 'tools', int64: ['id'] };

@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { Int64Field } from '../../src/resources/properties/int64.js';
 import { IntegerField } from '../../src/resources/properties/integer.js';
 import { declarationOf } from '../../src/resources/properties/kind.js';
+import { BooleanField } from '../../src/resources/properties/kinds/boolean.js';
+import { DateField } from '../../src/resources/properties/kinds/date.js';
+import { DecimalField } from '../../src/resources/properties/kinds/decimal.js';
+import { DoubleField } from '../../src/resources/properties/kinds/double.js';
+import { EnumField } from '../../src/resources/properties/kinds/enum.js';
 import { TextField } from '../../src/resources/properties/text.js';
 import { TimestampField } from '../../src/resources/properties/timestamp.js';
 import { UuidField } from '../../src/resources/properties/uuid.js';
@@ -21,6 +26,24 @@ class Sample {
 
   @UuidField({ description: 'A UUID.' })
   readonly uuid!: string;
+
+  @BooleanField({ description: 'Whether it is new.' })
+  readonly isNew!: boolean;
+
+  @DateField({ description: 'A day.' })
+  readonly day!: string;
+
+  @DecimalField({ description: 'A price.', precision: 4, scale: 2 })
+  readonly price!: string;
+
+  @DoubleField({ description: 'A measurement.', minimum: -1, maximum: 1e6 })
+  readonly measured!: number;
+
+  @DoubleField({ description: 'A weight.' })
+  readonly weight!: number;
+
+  @EnumField(['old', 'new'], { description: 'A state.' })
+  readonly state!: string;
 
   readonly other!: string;
 }
@@ -44,6 +67,22 @@ describe('a text as a value of a property', () => {
     ['time', '2024-02-30T12:00:00Z', undefined],
     ['uuid', UUID.toUpperCase(), UUID],
     ['uuid', UUID.replaceAll('-', ''), undefined],
+    ['isNew', 'true', true],
+    ['isNew', 'false', false],
+    ['isNew', 'yes', undefined],
+    ['day', '2024-02-29', '2024-02-29'],
+    ['day', '2023-02-29', undefined],
+    ['price', '12.34', '12.34'],
+    ['price', '12.345', undefined],
+    ['price', '123.4', undefined],
+    ['measured', '1.5e3', 1500],
+    ['measured', '-2', undefined],
+    ['measured', '1000001', undefined],
+    ['measured', 'NaN', undefined],
+    ['weight', '-2', -2],
+    ['weight', '1e400', undefined],
+    ['state', 'old', 'old'],
+    ['state', 'OLD', undefined],
   ])('%s: %s is %s', (property, text, value) => {
     const kind = declarationOf(Sample, property).kind!;
     expect(kind.parse(text)).toEqual(value);
