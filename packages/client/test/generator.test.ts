@@ -76,7 +76,7 @@ const DOCUMENT = {
     schemas: {
       Tool: {
         type: 'object',
-        properties: { id: INT64, name: TEXT, box: TEXT },
+        properties: { id: INT64, name: TEXT, box: TEXT, state: { ...TEXT, default: 'new' } },
         required: ['id', 'name'],
       },
       ToolBox: {
@@ -174,6 +174,12 @@ describe('the client of a service without a resource of its own class', () => {
       expect.arrayContaining(['package/package.json', 'package/dist/tool-library.js']),
     );
     expect(stdout).not.toContain('package/src/');
+  });
+
+  it('may leave out a property that has a default', async () => {
+    const types = await readFile(join(folder, 'dist-client/dist/openapi.d.ts'), 'utf8');
+    expect(types).toMatch(/\bstate\?: string;/);
+    expect(types).toMatch(/\bname: string;/);
   });
 
   it('has a property for each resource and each feed', async () => {

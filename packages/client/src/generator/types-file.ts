@@ -11,6 +11,8 @@ export async function typesFile(document: OpenApiDocument): Promise<string> {
   const { default: openapiTypes, astToString, COMMENT_HEADER, ts } = generator();
   const bigint = ts.factory.createKeywordTypeNode(ts.SyntaxKind.BigIntKeyword);
   const nodes = await openapiTypes(closed, {
+    // The service fills a property with a default, so clients may leave it out.
+    defaultNonNullable: false,
     transform: ({ format }) => (format === 'int64' ? bigint : undefined),
   });
   return `${COMMENT_HEADER}${astToString(nodes)}

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { Transform } from 'class-transformer';
+import { BOOLEAN } from '../properties/kinds/boolean.js';
 import { declarationOf } from '../properties/kind.js';
 import type { Kind } from '../properties/kind.js';
 import { propertyColumnsOf } from '../properties/dto-of.js';
@@ -56,7 +57,7 @@ export function FilterParameter(entity: Type, filter: ColumnFilter): PropertyDec
       AreFiltersShort(),
     );
   }
-  if (shape === 'flag') return parameterOf(FLAG, description);
+  if (shape === 'flag') return parameterOf(BOOLEAN, description);
   const { kind } = declarationOf(entity, property);
   if (kind === undefined) {
     throw new TypeError(
@@ -77,12 +78,6 @@ export function propertyOf(entity: Type, { property, isByColumn = false }: Colum
   );
   return column?.propertyName ?? property;
 }
-
-const FLAG: Kind<boolean> = {
-  schema: { type: 'boolean' },
-  parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
-  constraintOf: (name) => `${name} must be true or false`,
-};
 
 /** Converts the text of a parameter; `null` for a text that is no value, which a value never is. */
 function parameterOf(kind: Kind, description: string): PropertyDecorator {

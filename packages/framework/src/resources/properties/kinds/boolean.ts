@@ -3,7 +3,7 @@ import type { ColumnFieldOptions } from '../column-field.js';
 import type { Kind } from '../kind.js';
 import { Satisfies } from '../property.js';
 
-const BOOLEAN: Kind<boolean> = {
+export const BOOLEAN: Kind<boolean> = {
   schema: { type: 'boolean' },
   parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
   constraintOf: (name) => `${name} must be true or false`,
