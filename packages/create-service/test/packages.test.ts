@@ -77,7 +77,7 @@ describe.each([
     expect(exported.filter((names) => names.length === 0)).toEqual([]);
   });
 
-  it('exports types that compile, with those of all its dependencies', async () => {
+  it('exports types that compile, with the types of all its dependencies', async () => {
     await execute('npx', ['tsc', ...COMPILER, 'imports.ts'], folder);
   });
 
