@@ -28,6 +28,7 @@ const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
   keyMistakes,
   missingColumns,
   unclearProperties,
+  shownRemovals,
   optionMistakes,
   inexactIntegers,
   sortMistakes,
@@ -92,6 +93,12 @@ function* unclearProperties({ columns, entity, shown }: Checked): Generator<stri
       ? `${entity.name}.${property} has @Exclude(), and the decorator of a property: remove one of them`
       : `${entity.name}.${property} has a column, but no decorator of a property: add one, such as @TextField(), or @Exclude() of class-transformer if the column is internal`;
   }
+}
+
+/** It is the time of no row that a response has. */
+function* shownRemovals({ columns: { removedAt }, entity }: Checked): Generator<string> {
+  if (removedAt === undefined || !validatedPropertiesOf(entity).has(removedAt.property)) return;
+  yield `${entity.name}.${removedAt.property} has @DeleteDateColumn(), and no response has a removed row: replace the decorator of its property with @Exclude() of class-transformer`;
 }
 
 function* optionMistakes({ columns, dto, shown }: Checked): Generator<string> {

@@ -3,6 +3,7 @@ import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { PageQuery, UsedFilter } from './page-query.js';
 import { SORTED_CHARACTERS } from './sort.js';
+import { hasListedRows } from './sort-indexes.js';
 
 interface Table {
   readonly columns: () => EntityColumns;
@@ -38,7 +39,7 @@ interface IndexKey {
 
 type KeyRow = readonly [index: string, column: string | null, isStart: boolean, options: string];
 
-/** The keys of the B-trees of a table that have all rows, and no other order of nulls than lists. */
+/** The keys of the B-trees of a table that have all rows of lists, and no other order of nulls. */
 const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text FROM pg_index
     JOIN pg_class AS index ON index.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
@@ -49,7 +50,7 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
         AND pg_get_indexdef(indexrelid, place, false)
           IN (format('"left"(%I, %s)', attname, $2::int), format('"left"((%I)::text, %s)', attname, $2::int))
     END
-  WHERE indrelid = to_regclass($1) AND indisvalid AND indpred IS NULL
+  WHERE indrelid = to_regclass($1) AND indisvalid AND ${hasListedRows('$3')}
   ORDER BY indexrelid, place`;
 
 /** Ascending, or descending: nulls are in their place in both. */
@@ -61,8 +62,12 @@ export class IndexPaths {
 
   static readonly none = new IndexPaths([]);
 
-  static async of(statements: Statements, { table }: EntityColumns): Promise<IndexPaths> {
-    const rows = await statements.rows<KeyRow>({ text: FIND, values: [table, SORTED_CHARACTERS] });
+  static async of(
+    statements: Statements,
+    { table, removedAt }: EntityColumns,
+  ): Promise<IndexPaths> {
+    const values = [table, SORTED_CHARACTERS, removedAt?.databaseName];
+    const rows = await statements.rows<KeyRow>({ text: FIND, values });
     const indexes = new Map<string, IndexKey[]>();
     for (const [index, column, isStart, options] of rows) {
       const keys = indexes.get(index) ?? [];

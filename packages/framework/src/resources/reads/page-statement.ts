@@ -224,10 +224,11 @@ export class PageStatements {
   }
 
   private conditions({ start, end, ids, filters }: PageQuery, parameter: Parameter): string[] {
-    const { key } = this.table;
+    const { key, notRemoved } = this.table;
     const conditions = filters.map(([filter, value]) =>
       filter.where(value, parameter, String(start), String(end)),
     );
+    conditions.push(...notRemoved);
     if (ids !== undefined) {
       conditions.push(`${key.name} = ANY (${parameter(ids.map(String))}::${key.type}[])`);
     }

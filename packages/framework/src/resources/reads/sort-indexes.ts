@@ -5,6 +5,15 @@ import { EntityColumns } from '../properties/entity-columns.js';
 import { sortableOf, sortKeyOf } from './sort.js';
 
 /**
+ * The condition of an index that has all rows which are not removed.
+ *
+ * @param removedAt the parameter with the column of the time of the removal, or null
+ */
+export function hasListedRows(removedAt: string): string {
+  return `(indpred IS NULL OR pg_get_expr(indpred, indrelid) = '(' || quote_ident(${removedAt}::text) || ' IS NULL)')`;
+}
+
+/**
  * Finds the indexes on a column and the id, in either direction. PostgreSQL rewrites an index's expression, and keeps its
  * collation apart.
  */
@@ -14,7 +23,7 @@ const FIND = `SELECT index.relname AS name FROM pg_index
     JOIN pg_opclass ON pg_opclass.oid = indclass[0] AND opcdefault
     JOIN pg_attribute AS sorted ON sorted.attrelid = indrelid AND sorted.attname = $2
     JOIN pg_attribute AS key ON key.attrelid = indrelid AND key.attname = $3
-  WHERE indrelid = to_regclass($1) AND indisvalid AND indpred IS NULL AND indkey[1] = key.attnum
+  WHERE indrelid = to_regclass($1) AND indisvalid AND ${hasListedRows('$5')} AND indkey[1] = key.attnum
     AND (indoption[0], indoption[1]) IN ((0, 0), (3, 3))
     AND CASE
       WHEN $4::int IS NULL THEN indkey[0] = sorted.attnum
@@ -29,7 +38,7 @@ export function sortIndexesOf(
   columns: EntityColumns,
   entity: Type,
 ): readonly DeclaredIndex[] {
-  const { table, tableName, key } = columns;
+  const { table, tableName, key, removedAt } = columns;
   return sortableOf(entity).map((property) => {
     const { column, expression, characters } = sortKeyOf(columns, property);
     const { databaseName } = column;
@@ -41,7 +50,7 @@ export function sortIndexesOf(
       column: databaseName,
       keys: `${expression}, ${key.name}`,
       find: async (name = databaseName) => {
-        const values = [table, name, key.databaseName, characters];
+        const values = [table, name, key.databaseName, characters, removedAt?.databaseName];
         const found = await dataSource.query<{ readonly name: string }[]>(FIND, values);
         return found.map((index) => index.name);
       },
