@@ -158,7 +158,7 @@ function isOfService({ metadataTableName }: DataSource, query: string): boolean 
 
 /** The indexes that have the keys after the statements, which may rename or drop the column. */
 async function servedBy(
-  { table, column, keys, find }: DeclaredIndex,
+  { table, columns, keys, find }: DeclaredIndex,
   found: readonly string[],
   up: readonly string[],
 ): Promise<readonly string[]> {
@@ -166,11 +166,13 @@ async function servedBy(
   // PostgreSQL drops an index along with each of its columns.
   if (up.some((each) => each.startsWith(drop) && keys.includes(each.slice(drop.length)))) return [];
   if (found.length > 0) return found;
-  const renamed = up.find(
-    (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
-  );
-  const former = renamed && /RENAME COLUMN "(.+)" TO /.exec(renamed)?.[1];
-  const names = former === undefined ? [] : await find(former);
+  const former = columns.map((column) => {
+    const renamed = up.find(
+      (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
+    );
+    return /RENAME COLUMN "(.+)" TO /.exec(renamed ?? '')?.[1] ?? column;
+  });
+  const names = await find(former);
   const drops = up.filter((each) => each.startsWith('DROP INDEX '));
   return names.filter((name) => !drops.some((each) => each.endsWith(`"${name}"`)));
 }
