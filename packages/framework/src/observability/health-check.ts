@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { unlessAborted } from '../bounds/waits.js';
 import { describeError } from './describe-error.js';
 
 /** A result is used for this time, in milliseconds. */
@@ -40,16 +41,12 @@ export class HealthCheck {
 
   private async reasonToFail(): Promise<string | undefined> {
     const signal = AbortSignal.timeout(this.timeout);
-    const late = `no result after ${this.timeout} ms`;
     try {
-      const isLate = new Promise<true>((resolve) => {
-        signal.addEventListener('abort', () => resolve(true), { once: true });
-      });
       // Also if it throws at once.
-      const result = Promise.resolve().then(() => this.check(signal));
-      return (await Promise.race([result.then(() => false), isLate])) ? late : undefined;
+      await unlessAborted(signal, Promise.resolve(signal).then(this.check));
+      return undefined;
     } catch (error) {
-      return signal.aborted ? late : describeError(error);
+      return signal.aborted ? `no result after ${this.timeout} ms` : describeError(error);
     }
   }
 

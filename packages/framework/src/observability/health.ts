@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { waitAtMost } from '../bounds/waits.js';
 import { HealthCheck } from './health-check.js';
 import type { CheckState } from './health-check.js';
 import { LOGGER } from './logger.js';
@@ -86,12 +86,7 @@ export class Health {
     if (reason !== undefined) return { status: 'unavailable', reason };
     if (this.checks.size === 0) return { status: 'ok' };
     const all = [...this.checks.values()];
-    const ended = new AbortController();
-    await Promise.race([
-      Promise.all(all.map((check) => check.run())),
-      sleep(MAX_PROBE_WAIT, undefined, { signal: ended.signal, ref: false }).catch(() => {}),
-    ]);
-    ended.abort();
+    await waitAtMost(MAX_PROBE_WAIT, Promise.all(all.map((check) => check.run())));
     const checks = Object.fromEntries(all.map(({ name, state }) => [name, state]));
     const failed = all.find(({ affects, state }) => affects === 'ready' && state.status !== 'ok');
     if (failed === undefined) return { status: 'ok', checks };
