@@ -24,7 +24,6 @@ import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './write-formatted.js';
 
 interface Task {
-  /** Imports `FrameworkModule.forRoot(…)`. */
   readonly app: Type;
   readonly command: string;
   /** Of a migration to generate, in Pascal case. */

@@ -29,7 +29,6 @@ export interface StartWait {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly limits?: StartupLimits;
-  /** Called at each attempt with the reason of the wait. */
   readonly onWait?: (reason: string) => void;
 }
 
