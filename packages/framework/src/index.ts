@@ -68,7 +68,7 @@ export type {
 } from './resources/recording/change-recorder.js';
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
-export type { Filled, Lasting, Managed } from './resources/properties/filled.js';
+export type { Defaulted, Filled, Lasting, Managed } from './resources/properties/filled.js';
 export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
 export type { Origin } from './resources/recording/actor.js';
 export {

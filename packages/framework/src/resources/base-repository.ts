@@ -29,8 +29,8 @@ export abstract class BaseRepository<
   }
 
   /**
-   * Replaces the properties of the body's class; one that the body lacks becomes null. Of a plain object, it replaces all properties that
-   * clients can set.
+   * Replaces the properties of the body's class; one that the body lacks gets its default, or becomes null. Of a plain object, it replaces
+   * all properties that clients can set.
    *
    * @throws ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id
    */

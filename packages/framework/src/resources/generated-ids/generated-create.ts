@@ -50,11 +50,12 @@ export class GeneratedCreate<Dto extends object> {
    * @throws ServiceException `idempotency-key-reused`, or any error of the database, after which, without an idempotency key,
    *   the row may be stored
    */
-  async create(content: object, context: CreateContext) {
+  async create(given: object, context: CreateContext) {
     const { manager: outer, idempotencyKey: key } = context;
     const actor = actorOf(context);
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
+    const content = columns.complete(given);
     const parameters = columns.parametersOf(content);
     const insert = async (within?: EntityManager, lockWait: string | null = null) => {
       const session = within === undefined ? statements : statements.in(within);

@@ -52,11 +52,10 @@ interface Change {
 export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
-  /** Replaces the properties of the body's class, or of the entity; one that the body lacks becomes null. */
+  /** Replaces the properties of the body's class, or of the entity; one that the body lacks gets its default, or null. */
   replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Entity> {
     const replaced = this.options.columns().replacedBy(body);
-    const valueOf = (value: unknown, property: string) =>
-      value ?? (replaced.has(property) ? null : undefined);
+    const valueOf = (value: unknown, property: string) => value ?? replaced.get(property);
     return this.update(id, body, valueOf, context);
   }
 
