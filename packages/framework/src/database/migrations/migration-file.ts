@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { dependentsOf, propertiesOf } from './catalogs.js';
-import type { DeclaredIndex } from './declared-index.js';
 import { SchemaComparison } from './schema-comparison.js';
 import type { Undeclared } from './schema-comparison.js';
 
@@ -181,4 +180,24 @@ function statements(queries: readonly string[]): string {
   return queries
     .map((query) => `await queryRunner.query(\`${query.replaceAll(/[\\`$]/g, '\\$&')}\`);`)
     .join('\n');
+}
+
+/** An index that an entity declares, but not to TypeORM, which knows no expressions. */
+export interface DeclaredIndex {
+  readonly entity: Function;
+  /** The parameter `sort` of lists that need it. */
+  readonly order: string;
+  /** As an identifier of SQL, like `name`. */
+  readonly table: string;
+  readonly name: string;
+  /** Of the database, without quotes. */
+  readonly columns: readonly string[];
+  /** In SQL, such as `left("name", 100) COLLATE "C", "id"`. */
+  readonly keys: string;
+  /**
+   * The names of the indexes of the database that have these keys.
+   *
+   * @param columns the names that the columns have in the database, by default the declared ones
+   */
+  readonly find: (columns?: readonly string[]) => Promise<readonly string[]>;
 }

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ENTITY_TAGS_SCHEMA } from '../../http/responses/entity-tag.js';
-import { PATCH_TYPES } from '../../http/body/merge-patch.js';
+import { PATCH_TYPES } from '../../http/body/json-body.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { DeclaredIndex } from '../../database/migrations/declared-index.js';
+import type { DeclaredIndex } from '../../database/migrations/migration-file.js';
 import { EntityColumns } from '../properties/entity-columns.js';
 import { DIRECTIONS, ordersOf, sortableOf, sortOf } from './sort.js';
 
