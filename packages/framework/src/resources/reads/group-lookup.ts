@@ -87,9 +87,10 @@ export class GroupLookup<Entity extends Keyed> {
 
   private lookup(condition: string, maxBytes?: number): Prepared {
     const columns = this.options.columns();
-    const { table, key, all } = columns;
+    const { table, key, all, notRemoved } = columns;
+    const conditions = [`${key.name} ${condition}`, ...notRemoved].join(' AND ');
     return prepared(
-      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} ${condition}`,
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${conditions}`,
     );
   }
 }
