@@ -138,7 +138,7 @@ export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
 export { ServiceManaged } from './resources/properties/service-managed.js';
-export { Sortable } from './resources/reads/sort.js';
+export { Sortable, SortableBy } from './resources/reads/sort.js';
 export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';

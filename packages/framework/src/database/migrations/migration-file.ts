@@ -157,7 +157,7 @@ function isOfService({ metadataTableName }: DataSource, query: string): boolean 
 
 /** The indexes that have the keys after the statements, which may rename or drop the column. */
 async function servedBy(
-  { table, column, keys, find }: DeclaredIndex,
+  { table, columns, keys, find }: DeclaredIndex,
   found: readonly string[],
   up: readonly string[],
 ): Promise<readonly string[]> {
@@ -165,11 +165,13 @@ async function servedBy(
   // PostgreSQL drops an index along with each of its columns.
   if (up.some((each) => each.startsWith(drop) && keys.includes(each.slice(drop.length)))) return [];
   if (found.length > 0) return found;
-  const renamed = up.find(
-    (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
-  );
-  const former = renamed && /RENAME COLUMN "(.+)" TO /.exec(renamed)?.[1];
-  const names = former === undefined ? [] : await find(former);
+  const former = columns.map((column) => {
+    const renamed = up.find(
+      (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
+    );
+    return /RENAME COLUMN "(.+)" TO /.exec(renamed ?? '')?.[1] ?? column;
+  });
+  const names = await find(former);
   const drops = up.filter((each) => each.startsWith('DROP INDEX '));
   return names.filter((name) => !drops.some((each) => each.endsWith(`"${name}"`)));
 }
@@ -183,18 +185,19 @@ function statements(queries: readonly string[]): string {
 /** An index that an entity declares, but not to TypeORM, which knows no expressions. */
 export interface DeclaredIndex {
   readonly entity: Function;
-  readonly property: string;
+  /** The parameter `sort` of lists that need it. */
+  readonly order: string;
   /** As an identifier of SQL, like `name`. */
   readonly table: string;
   readonly name: string;
   /** Of the database, without quotes. */
-  readonly column: string;
+  readonly columns: readonly string[];
   /** In SQL, such as `left("name", 100) COLLATE "C", "id"`. */
   readonly keys: string;
   /**
    * The names of the indexes of the database that have these keys.
    *
-   * @param column the name that the column has in the database, by default the declared one
+   * @param columns the names that the columns have in the database, by default the declared ones
    */
-  readonly find: (column?: string) => Promise<readonly string[]>;
+  readonly find: (columns?: readonly string[]) => Promise<readonly string[]>;
 }
