@@ -17,8 +17,8 @@ import {
 const OUTAGE = 60_000;
 const REFRESH = 5_000;
 
-/** For what happens at a bound under load. */
-const SLACK = 2_000;
+/** For what happens at a bound while other tests keep the processors busy. */
+const SLACK = 5_000;
 
 it('a service accepts issued tokens for 60 s without the database, and then answers 503 until it is back', async ({
   postgres,
