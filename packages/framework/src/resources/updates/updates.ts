@@ -64,6 +64,35 @@ export class Updates<Entity extends Keyed> {
     return this.update(id, body, (value) => value, context);
   }
 
+  /**
+   * Like {@link patch}, for all rows with these ids, in one statement.
+   *
+   * @returns the rows that there are, in the order of the ids
+   */
+  async patchMany(
+    ids: readonly Entity['id'][],
+    body: object,
+    context: ChangeContext = {},
+  ): Promise<readonly Entity[]> {
+    if ('id' in body) throw new ServiceException(ERRORS.bodyNotValid, 'id cannot be changed');
+    if (ids.length === 0) return [];
+    const { transactions, statements, visibility, onChanged } = this.options;
+    const columns = this.options.columns();
+    const visible = visibility.filtersFor(context);
+    const change = this.replacing(body, (value) => value);
+    const statement = this.statementOf(change, ids, actorOf(context), null, visible);
+    const rows = await withRowErrors(this.options, body, () =>
+      transactions.run(
+        (manager) => statements.in(manager).rows<readonly unknown[]>(statement),
+        context.manager,
+      ),
+    );
+    const changed = rows.map((row) => columns.entityOf(row) as Entity);
+    for (const row of changed) onChanged?.(row);
+    const byId = new Map(changed.map((row) => [row.id, row]));
+    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
+  }
+
   remove(id: Entity['id'], context: UpdateContext = {}): Promise<Entity> {
     const text = `DELETE FROM ${this.options.columns().table}`;
     return this.change(id, {}, { kind: 'removed', text, values: [] }, context);
@@ -75,10 +104,17 @@ export class Updates<Entity extends Keyed> {
     valueOf: (value: unknown, property: string) => unknown,
     context: UpdateContext,
   ): Promise<Entity> {
-    const fields = body as Readonly<Record<string, unknown>>;
-    if (fields['id'] !== undefined && fields['id'] !== id) {
+    const { id: given } = body as { readonly id?: unknown };
+    if (given !== undefined && given !== id) {
       throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
+    const row = await this.change(id, body, this.replacing(body, valueOf), context);
+    this.options.onChanged?.(row);
+    return row;
+  }
+
+  private replacing(body: object, valueOf: (value: unknown, property: string) => unknown): Change {
+    const fields = body as Readonly<Record<string, unknown>>;
     const columns = this.options.columns();
     const { table, changeable, changed, key } = columns;
     // Columns that the DTO lacks are hidden from clients.
@@ -94,9 +130,7 @@ export class Updates<Entity extends Keyed> {
     const { name } = changeable[0] ?? key;
     if (set.length === 0) set.push(`${name} = ${name}`);
     const text = `UPDATE ${table} SET ${[...set, ...changed].join(', ')}`;
-    const row = await this.change(id, body, { kind: 'replaced', text, values }, context);
-    this.options.onChanged?.(row);
-    return row;
+    return { kind: 'replaced', text, values };
   }
 
   private async change(
@@ -157,15 +191,18 @@ export class Updates<Entity extends Keyed> {
   /** Changes a row, records the change, and returns the row with all columns. */
   private statementOf(
     { kind, text, values: given }: Change,
-    id: Entity['id'],
+    id: Entity['id'] | readonly Entity['id'][],
     actor: Actor | undefined,
     lockWait: string | null,
     visible: readonly UsedFilter[],
   ): Statement {
     const { table, key, names } = this.options.columns();
     const records = this.options.recorder?.statements;
-    const values = [...given, String(id), lockWait];
-    const isWanted = `${key.name} = $${given.length + 1} AND ${rowWait(`$${given.length + 2}`)}${also(visible, values)}`;
+    const isOne = !Array.isArray(id);
+    const values = [...given, isOne ? String(id) : id.map(String), lockWait];
+    const parameter = `$${given.length + 1}`;
+    const isId = isOne ? parameter : `ANY (${parameter}::${key.type}[])`;
+    const isWanted = `${key.name} = ${isId} AND ${rowWait(`$${given.length + 2}`)}${also(visible, values)}`;
     if (records === undefined) {
       return { text: `${text} WHERE ${isWanted} RETURNING ${names}`, values, types: STORED_TYPES };
     }
@@ -173,12 +210,12 @@ export class Updates<Entity extends Keyed> {
     const record = records.insert({
       kind,
       row: 'rs__changed',
-      from: isReplaced ? 'rs__changed, rs__before' : 'rs__changed',
+      from: isReplaced ? `rs__changed JOIN rs__before USING (${key.name})` : 'rs__changed',
       ...(isReplaced && { before: 'rs__before' }),
       actor: [`$${values.length + 1}::text`, `$${values.length + 2}::text`],
     });
-    // Its lock waits for concurrent changes, and returns their result.
-    const before = `rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${isWanted} FOR UPDATE), `;
+    // Its lock waits for concurrent changes, and returns their result. Locks in one order cannot deadlock.
+    const before = `rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${isWanted} ORDER BY ${key.name} FOR UPDATE), `;
     const isLocked = isReplaced ? ` AND ${key.name} IN (SELECT ${key.name} FROM rs__before)` : '';
     return {
       text: `WITH ${isReplaced ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),
