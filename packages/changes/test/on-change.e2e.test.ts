@@ -18,7 +18,7 @@ import {
 } from '../../framework/src/index.js';
 import type { Service } from '../../framework/src/app/service.js';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
-import { CHECK_INTERVAL } from '../../framework/src/observability/health-check.js';
+import { CHECK_INTERVAL } from '../../framework/src/observability/health.js';
 import { schemaDifferences } from '../../framework/src/testing.js';
 import { ENHANCERS } from '../../framework/test/support/enhancers.js';
 import { IDENTITY } from '../../framework/test/support/identity.js';

@@ -62,9 +62,22 @@ export abstract class BaseRepository<
     return rows.map((row) => this.resource.represent(row));
   }
 
-  /** @throws ServiceException `notFound`, `precondition-failed` */
+  /**
+   * Deletes a row; if its entity has `@DeleteDateColumn()`, marks it, so that only {@link restore} finds it.
+   *
+   * @throws ServiceException `notFound`, `precondition-failed`
+   */
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
     await this.resource.updates.remove(id, context);
+  }
+
+  /**
+   * Brings back a removed row of an entity with `@DeleteDateColumn()`. A row that is not removed stays as it is.
+   *
+   * @throws ServiceException like {@link remove}, or the error of a constraint
+   */
+  async restore(id: Entity['id'], context: UpdateContext = {}): Promise<Dto> {
+    return this.resource.represent(await this.resource.updates.restore(id, context));
   }
 
   /** Returns the matching rows as lines of NDJSON. */

@@ -51,6 +51,10 @@ export class EntityColumns {
   readonly changeable: readonly EntityColumn[];
   /** What each change sets besides, in SQL. */
   readonly changed: readonly string[];
+  /** The time of the removal: a removed row stays in the table. By `@DeleteDateColumn()`. */
+  readonly removedAt: EntityColumn | undefined;
+  /** The conditions in SQL of the rows that are not removed; none if the table has no others. */
+  readonly notRemoved: readonly string[];
   readonly needed: readonly NeededRows[];
   /** An SQL expression for the bytes of a row in columns whose values can be long. */
   readonly bytes: string;
@@ -94,6 +98,8 @@ export class EntityColumns {
       if (isVersion) return `${name} = ${name} + 1`;
       return isUpdateDate ? `${name} = CURRENT_TIMESTAMP` : [];
     });
+    this.removedAt = this.all.find((_, at) => columns[at]!.isDeleteDate);
+    this.notRemoved = this.removedAt === undefined ? [] : [`${this.removedAt.name} IS NULL`];
     this.needed = this.neededRows(dataSource, metadata);
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');

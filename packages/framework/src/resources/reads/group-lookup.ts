@@ -76,13 +76,14 @@ export class GroupLookup<Entity extends Keyed> {
 
   private lookup(maxBytes?: number) {
     const columns = this.options.columns();
-    const { table, key, all } = columns;
+    const { table, key, all, notRemoved } = columns;
     // Citus finds the shards by the plain array only.
     const ids = this.options.statements.isDistributed
       ? `$1::${key.type}[]`
       : `${uncounted('$1', key.type)}::${key.type}[]`;
+    const conditions = [`${key.name} = ANY (${ids})`, ...notRemoved].join(' AND ');
     return prepared(
-      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY (${ids})`,
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${conditions}`,
     );
   }
 }

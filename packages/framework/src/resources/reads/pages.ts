@@ -128,7 +128,7 @@ export class Pages<Query extends PageParameters> {
       const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
       const statement = this.statements.compare({ ...this.first, filters: filter }, by, value);
       const compare = () => this.options.statements.rows<[number]>(statement);
-      const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
+      const [row] = await this.options.bulkheads.lists.run(() => valueRead([by], compare));
       return row?.[0];
     });
   }
@@ -172,7 +172,7 @@ export class Pages<Query extends PageParameters> {
     const isLast = isWhole && items.length === rows.length;
     const last = rows[items.length - 1];
     if (isLast || last === undefined) return new Page(items, undefined, parameters);
-    const details = sort.by === undefined ? {} : { nextValue: statements.sortedBy(last) };
+    const details = sort.by.length === 0 ? {} : { nextValue: statements.sortedBy(last) };
     return new Page(items, statements.idOf(last), parameters, details);
   }
 
@@ -180,9 +180,7 @@ export class Pages<Query extends PageParameters> {
     const alone = slots ?? this.options.bulkheads.lists;
     // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths.
     const isAlone =
-      this.options.statements.isDistributed ||
-      query.ids !== undefined ||
-      query.sort.by !== undefined;
+      this.options.statements.isDistributed || query.ids !== undefined || query.sort.by.length > 0;
     const page = isAlone ? undefined : this.statements.grouped(query);
     const group = page && this.groupOf(page);
     if (page === undefined || group === undefined) return alone.run(() => this.find(query));
@@ -236,7 +234,7 @@ export class Pages<Query extends PageParameters> {
   private async find(query: PageQuery): Promise<FoundRows> {
     const { by, after } = query.sort;
     const read = () => this.options.statements.rows<Row>(this.statements.short(query));
-    const rows = await (by === undefined || after === undefined ? read() : valueRead(by, read));
+    const rows = await (after === undefined ? read() : valueRead(by, read));
     return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
@@ -276,12 +274,19 @@ export class Pages<Query extends PageParameters> {
 }
 
 /** Reads with `afterValue`, which need not be a value of the column. */
-async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
+async function valueRead<Result>(
+  by: readonly SortKey[],
+  read: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await read();
   } catch (error) {
     if (!stateOf(error)?.startsWith('22')) throw error;
-    const message = `afterValue must be a value of ${by.column.property}`;
+    const properties = by.map(({ column }) => column.property).join(' and ');
+    const message =
+      by.length === 1
+        ? `afterValue must be a value of ${properties}`
+        : `afterValue must have values of ${properties}`;
     throw new ServiceException(ERRORS.parameterNotValid, message);
   }
 }
