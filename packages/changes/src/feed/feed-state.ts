@@ -2,7 +2,6 @@ import { escapeIdentifier } from 'pg';
 import { prepared } from '@resource-service/framework/extension';
 import type { Statements } from '@resource-service/framework';
 import type { EntityColumns, Semaphore } from '@resource-service/framework/extension';
-import type { ChangeQuery } from './change-pages.js';
 import { pruned, unrecorded } from './position.js';
 
 /** Where a reader can be. */
@@ -65,7 +64,7 @@ export class FeedStates {
 
   /** @throws ServiceException `changes-pruned` if a reader would miss records, or a change without one that it does not accept */
   async requireKept(
-    { after, acceptGap = 0n }: Pick<ChangeQuery, 'after' | 'acceptGap'>,
+    { after, acceptGap = 0n }: { readonly after: bigint; readonly acceptGap?: bigint | undefined },
     prunedTo: bigint,
   ): Promise<void> {
     if (after >= prunedTo) return;

@@ -168,11 +168,7 @@ async function migrate<T>(
   }
 }
 
-/**
- * Shows that this instance is alive, and logs its progress.
- *
- * @returns ends that
- */
+/** Shows that this instance is alive, and logs its progress, until the returned function is called. */
 function attend(
   lock: QueryRunner,
   dataSource: DataSource,

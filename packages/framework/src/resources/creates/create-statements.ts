@@ -50,16 +50,16 @@ export class CreateStatements {
 
   /** Faster for one row. */
   insertOne(row: RowParameters, lockWait: string | null): Statement {
-    this.one ??= prepared(this.textOfOne());
-    return { ...this.one, values: [...row, lockWait] };
+    const { name, text } = (this.one ??= prepared(this.textOfOne()));
+    return { name, text, values: row.concat(lockWait) };
   }
 
   insertMany(rows: readonly RowParameters[], lockWait: string | null): Statement {
     const { hasArrays } = this.columns;
     const values = [...valuesOf(this.sent, rows, hasArrays), lockWait];
     if (hasArrays) return { text: this.textOfMany(rows.length), values };
-    this.many ??= prepared(this.textOfMany(0));
-    return { ...this.many, values };
+    const { name, text } = (this.many ??= prepared(this.textOfMany(0)));
+    return { name, text, values };
   }
 
   /** For Citus, which sends these rows straight to their shards, but copies rows from `unnest` to files first. */

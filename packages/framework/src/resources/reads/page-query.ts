@@ -46,7 +46,7 @@ export interface PageQuery {
 }
 
 /** A page that can share a statement with pages of equal clauses. */
-export interface GroupedPage extends PageQuery {
+export interface GroupedPage extends Pick<PageQuery, 'sort' | 'limit' | 'maxBytes'> {
   /** The conditions and the order, with `rs__wanted.p1`, `rs__wanted.p2` and so on for the values. */
   readonly clauses: string;
   readonly values: readonly unknown[];

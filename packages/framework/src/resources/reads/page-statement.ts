@@ -58,8 +58,11 @@ export class PageStatements {
       return `rs__wanted.p${values.push(value)}`;
     };
     const { conditions, order } = this.clauses(query, parameter);
+    const { sort, limit, maxBytes } = query;
     return {
-      ...query,
+      sort,
+      limit,
+      maxBytes,
       clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order}`,
       values,
       types,

@@ -96,12 +96,15 @@ export class Pages<Query extends PageParameters> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
     const filters = this.filtersOf(wanted, context);
-    const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
+    const { parameters, isEmpty } =
+      wanted.sort === undefined
+        ? { parameters: wanted, isEmpty: false }
+        : await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
-    const range = rangeOf(columns.keyType, sort, after);
-    const query = { ...range, sort, limit, ids, filters, maxBytes };
-    const isNothing = isEmpty || range.isEmpty;
+    const { start, end, isEmpty: isBeyond } = rangeOf(columns.keyType, sort, after);
+    const query = { start, end, sort, limit, ids, filters, maxBytes };
+    const isNothing = isEmpty || isBeyond;
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
@@ -215,13 +218,20 @@ export class Pages<Query extends PageParameters> {
     pages: readonly GroupedPage[],
     statement: Group['statement'],
   ): Promise<readonly (FoundRows | undefined)[]> {
-    const found: Row[][] = pages.map(() => []);
-    const long = new Set<number>();
+    const { name, text } = statement;
+    const values = valuesOf(pages);
     const rows = await this.options.statements.rows<Row>({
-      ...statement,
-      values: valuesOf(pages),
+      name,
+      text,
+      values,
       types: STORED_TYPES,
     });
+    if (pages.length === 1) {
+      const isLong = rows.some(([number]) => Number(number) < 0);
+      return [isLong ? undefined : shortPage(rows, pages[0]!.limit)];
+    }
+    const found: Row[][] = pages.map(() => []);
+    const long = new Set<number>();
     for (const row of rows) {
       const page = Number(row[0]);
       found[Math.abs(page) - 1]!.push(row);
