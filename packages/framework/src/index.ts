@@ -93,6 +93,8 @@ export { JsonField } from './resources/properties/kinds/json.js';
 export type { JsonValue } from './resources/properties/kinds/json.js';
 export { TextArrayField } from './resources/properties/kinds/text-array.js';
 export { ExportOf, ListOf } from './resources/reads/list-of.js';
+export { related } from './resources/reads/expansion.js';
+export type { Expansion, Expansions } from './resources/reads/expansion.js';
 export { IfPresent } from './resources/properties/property.js';
 export {
   AreFiltersShort,

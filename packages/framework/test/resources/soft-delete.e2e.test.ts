@@ -437,8 +437,14 @@ it('the time of the removal is in no response', async () => {
   const schema = { entities: [Shown], migrations: [] };
   const dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
   await dataSource.initialize();
-  const declared = { entity: Shown, dto: ShownDto, isGenerated: false, filters: {} };
-  expect(resourceMistakes(dataSource, declared)).toEqual([
+  const declared = {
+    entity: Shown,
+    dto: ShownDto,
+    isGenerated: false,
+    filters: {},
+    expansions: {},
+  };
+  expect(resourceMistakes(dataSource, declared, [])).toEqual([
     'Shown.removedAt has @DeleteDateColumn(), and no response has a removed row: replace the decorator of its property with @Exclude() of class-transformer',
   ]);
   await dataSource.destroy();

@@ -19,6 +19,8 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   /** The value of the item of `after` in the sorted column, as JSON. */
   readonly afterValue?: string;
   readonly count?: boolean;
+  /** The names of related rows that each item has. */
+  readonly expand?: readonly string[];
 }
 
 export interface Total {
@@ -34,6 +36,7 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'sort',
   'afterValue',
   'count',
+  'expand',
 ]);
 
 /** An export has all rows, in ascending order of their ids. */
@@ -82,7 +85,7 @@ function linkToNext(
   after: bigint | string,
   afterValue: string | undefined,
 ): string {
-  const { limit, sort, ids } = parameters;
+  const { limit, sort, ids, expand } = parameters;
   const filters = filterQuery(parameters);
   const restIds = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
   // Possible if long items make the page shorter than `limit`. A link without some of the ids would lead to other items.
@@ -96,6 +99,7 @@ function linkToNext(
     `limit=${limit}`,
     sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
     filters,
+    expand === undefined ? '' : `expand=${expand.map(encodeURIComponent).join()}`,
     restIds === undefined ? '' : `ids=${restIds}`,
     `after=${after}`,
     afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,

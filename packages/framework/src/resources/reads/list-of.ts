@@ -10,6 +10,8 @@ import type { Key, Keyed, KeyType } from '../properties/key-type.js';
 import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { TEXT_SCHEMA } from '../properties/text.js';
 import type { ColumnFilter } from './column-filter.js';
+import { expandable } from './expansion.js';
+import type { Expansions } from './expansion.js';
 import { FilterParameter } from './filter-parameters.js';
 import type { ColumnFilters, FilterParameters } from './filter-parameters.js';
 import { ListParameters, UuidListParameters } from './page-parameters.js';
@@ -28,7 +30,7 @@ export const MAX_FILTERS_BESIDE_VALUES = 200;
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 
 /** An export has all rows, in ascending order of their ids. */
-const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
+const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count', 'expand'] as const;
 
 /**
  * The class of the query of a list of an entity, with a parameter for each filter. Other filters are its further properties.
@@ -37,6 +39,8 @@ const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
  * export const TOOL_FILTERS = { kind: isIn('kind'), from: isAtLeast('price') };
  *
  * class ListToolsDto extends ListOf(Tool, TOOL_FILTERS) {}
+ *
+ * @param expansions the related rows that items have on request
  */
 export function ListOf<Entity extends Keyed>(
   entity: Type<Entity>,
@@ -44,10 +48,12 @@ export function ListOf<Entity extends Keyed>(
 export function ListOf<Entity extends Keyed, Declared extends ColumnFilters<Entity>>(
   entity: Type<Entity>,
   filters: Declared,
+  expansions?: Expansions<Entity>,
 ): Type<PageParameters<Entity['id']> & FilterParameters<Entity, Declared>>;
 export function ListOf(
   entity: Type<Keyed>,
   filters: Readonly<Record<string, ColumnFilter>> = {},
+  expansions: Expansions = {},
 ): Type<PageParameters> {
   const isUuid = keyColumnOf(entity)?.options.type === 'uuid';
   const orders = ordersOf(entity).map((order) => order.join());
@@ -69,6 +75,7 @@ export function ListOf(
   for (const [name, filter] of Object.entries(filters)) {
     FilterParameter(entity, filter)(ListQuery.prototype, name);
   }
+  expandable(ListQuery, expansions);
   return ListQuery;
 }
 
