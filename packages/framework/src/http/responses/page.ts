@@ -8,7 +8,7 @@ import { sendJsonText } from './send-json.js';
  * Bytes of the filters and the `ids` in a `Link`, so that it passes every proxy: nginx takes 4 kB of header fields from a
  * service (`proxy_buffer_size`).
  */
-export const MAX_FILTERS = 2_000;
+export const MAX_FILTER_BYTES = 2_000;
 
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
@@ -89,7 +89,7 @@ function linkToNext(
   const filters = filterQuery(parameters);
   const restIds = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
   // Possible if long items make the page shorter than `limit`. A link without some of the ids would lead to other items.
-  if (restIds !== undefined && filters.length + restIds.length > MAX_FILTERS) {
+  if (restIds !== undefined && filters.length + restIds.length > MAX_FILTER_BYTES) {
     throw new ServiceException(
       ERRORS.parameterNotValid,
       'ids are too many for items as long as these: the link to the next page would be too long',

@@ -10,7 +10,7 @@ import type { EntityColumns } from '../properties/entity-columns.js';
 import { actorOf } from '../recording/actor.js';
 import type { ActorOption } from '../recording/actor.js';
 import type { Expansion, Expansions } from './expansion.js';
-import type { PageQuery, Parameter } from './page-query.js';
+import type { BindParameter, PageQuery } from './page-query.js';
 import type { Visibility } from './visibility.js';
 
 type Row = readonly unknown[];
@@ -97,7 +97,7 @@ export class Expander {
     const columns = table.of(dto());
     const key = 1 + columns.indexOf(table.key);
     const values: unknown[] = [ids];
-    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const parameter: BindParameter = (value) => `$${values.push(value)}`;
     const conditions = [
       ...table.notRemoved,
       ...visibility

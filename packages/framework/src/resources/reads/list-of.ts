@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn } from 'class-validator';
-import { filterQuery, MAX_FILTERS } from '../../http/responses/page.js';
+import { filterQuery, MAX_FILTER_BYTES } from '../../http/responses/page.js';
 import type { PageParameters } from '../../http/responses/page.js';
 import { keyColumnOf } from '../properties/dto-of.js';
 import { KEY_TYPES } from '../properties/key-type.js';
@@ -21,10 +21,10 @@ import { ordersOf, parseSort, sortableOf, sqlTextsOf } from './sort.js';
 export const MAX_IDS = 100;
 
 /** In bytes, for a list sorted by a column: the `Link` also has its value, whose 100 characters take up to 1,200 bytes. */
-export const MAX_FILTERS_BESIDE_VALUE = 1_400;
+export const MAX_FILTER_BYTES_BESIDE_VALUE = 1_400;
 
 /** Likewise, for a list sorted by several columns, of which two can be texts. */
-export const MAX_FILTERS_BESIDE_VALUES = 200;
+export const MAX_FILTER_BYTES_BESIDE_VALUES = 200;
 
 /** `ids=1,2,3` in OpenAPI, which cannot express that `ids=1&ids=2,3` is valid, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
@@ -124,7 +124,7 @@ const CONSTRAINTS_OF_SORT = [
 ];
 
 function maxFilters(parameters: object): number {
-  return columnsIn(parameters) > 1 ? MAX_FILTERS_BESIDE_VALUES : MAX_FILTERS_BESIDE_VALUE;
+  return columnsIn(parameters) > 1 ? MAX_FILTER_BYTES_BESIDE_VALUES : MAX_FILTER_BYTES_BESIDE_VALUE;
 }
 
 function columnsIn(parameters: object): number {
@@ -198,7 +198,7 @@ function Ids(key: KeyType): PropertyDecorator {
     Satisfies(
       'doIdsFit',
       (ids, { object }) =>
-        !Array.isArray(ids) || !(lengthOfRest(object as PageParameters) > MAX_FILTERS),
+        !Array.isArray(ids) || !(lengthOfRest(object as PageParameters) > MAX_FILTER_BYTES),
       'limit is too small for so many ids: the link to the next page would be too long',
     ),
   );
