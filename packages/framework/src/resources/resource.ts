@@ -40,8 +40,8 @@ export interface GeneratedResourceOptions<
   /** The property that clients search in; the service cleans its index. */
   readonly search?: Search;
   /**
-   * The rows that a principal sees and changes: those with these values, or `all`. Any other is not found. Each operation on stored rows
-   * then needs its actor.
+   * The rows that a principal sees and changes: those with these values, or with the values of one of several alternatives, or `all`.
+   * Any other is not found. Each operation on stored rows then needs its actor.
    */
   readonly visible?: Visible<Entity>;
   /** Called with the newly created rows, after their commit. */

@@ -3,16 +3,19 @@ import type { EntityColumns } from '../properties/entity-columns.js';
 import { actorOf } from '../recording/actor.js';
 import type { ActorOption } from '../recording/actor.js';
 import { columnFilters } from './used-filters.js';
-import type { UsedFilter, Where } from './page-query.js';
+import type { Filter, UsedFilter, Where } from './page-query.js';
 
 /**
- * Says which rows a principal sees and changes: those with these values, or `all`.
+ * Says which rows a principal sees and changes: those with these values, or with the values of one of several alternatives, or `all`.
  *
  * ```ts
  * visible: (principal) => hasScope(principal, 'bookings:approve') ? 'all' : { createdBy: principal.id },
+ * visible: ({ id }) => [{ createdBy: id }, { approver: id, status: 'requested' }],
  * ```
  */
-export type Visible<Entity> = (principal: Principal) => Where<Entity> | 'all';
+export type Visible<Entity> = (
+  principal: Principal,
+) => Where<Entity> | readonly Where<Entity>[] | 'all';
 
 /** Limits all operations on stored rows to those that the actor sees. */
 export class Visibility {
@@ -32,19 +35,28 @@ export class Visibility {
    * @throws TypeError without an actor, or if `visible` returns no condition
    */
   filtersFor(context: ActorOption | undefined): readonly UsedFilter[] {
-    return this.visible === undefined ? [] : columnFilters(this.columns(), this.whereFor(context));
+    if (this.visible === undefined) return [];
+    const alternatives = this.alternativesFor(context);
+    if (alternatives === undefined) return [];
+    const each = alternatives.map((where) => columnFilters(this.columns(), where));
+    return each.length === 1 ? each[0]! : [[oneOf(each), true]];
   }
 
   /** Whether a row with all columns is visible. */
   has(row: object, context: ActorOption | undefined): boolean {
     if (this.visible === undefined) return true;
+    const alternatives = this.alternativesFor(context);
+    if (alternatives === undefined) return true;
     const values = row as Readonly<Record<string, unknown>>;
-    return Object.entries(this.whereFor(context)).every(
-      ([property, value]) => textOf(values[property]) === textOf(value),
+    return alternatives.some((where) =>
+      Object.entries(where).every(
+        ([property, value]) => textOf(values[property]) === textOf(value),
+      ),
     );
   }
 
-  private whereFor(context: ActorOption | undefined): Where {
+  /** `undefined`: the actor sees all rows. */
+  private alternativesFor(context: ActorOption | undefined): readonly Where[] | undefined {
     const actor = actorOf(context ?? {});
     if (actor === undefined) {
       throw new TypeError(
@@ -52,12 +64,28 @@ export class Visibility {
       );
     }
     // No verifier can say so.
-    if (actor.principal.kind === 'system') return {};
-    const where = this.visible!(actor.principal) as Where | 'all';
-    if (where === 'all') return {};
-    if (Object.keys(where).length > 0) return where;
-    throw new TypeError(`visible must return 'all', or a condition for ${this.columns().table}`);
+    if (actor.principal.kind === 'system') return undefined;
+    const where = this.visible!(actor.principal) as Where | readonly Where[] | 'all';
+    if (where === 'all') return undefined;
+    const alternatives = [where].flat() as readonly Where[];
+    if (alternatives.every((each) => Object.keys(each).length > 0)) return alternatives;
+    throw new TypeError(
+      `visible must return 'all', or conditions for ${this.columns().table}, each with a property`,
+    );
   }
+}
+
+/** No index has the rows of several alternatives in one order. */
+function oneOf(alternatives: readonly (readonly UsedFilter[])[]): Filter<unknown> {
+  return {
+    where: (_, parameter, start, end) => {
+      const conditions = alternatives.map((filters) =>
+        filters.map(([filter, value]) => filter.where(value, parameter, start, end)).join(' AND '),
+      );
+      return conditions.length === 0 ? 'false' : `(${conditions.join(' OR ')})`;
+    },
+    uses: () => ({}),
+  };
 }
 
 /** Values of one column are equal if these are. */
