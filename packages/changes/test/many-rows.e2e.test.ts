@@ -163,6 +163,18 @@ describe('createMany', () => {
     expect(created).toEqual([]);
   });
 
+  it.each([
+    ['rows', upTo(10_001).map((id) => tool(id)), '10001 rows are too many: at most 10000 at once'],
+    [
+      'characters',
+      upTo(17).map((id) => ({ ...tool(id), name: 'x'.repeat(1_000_000) })),
+      '17000000 characters are too many: at most 16000000 at once',
+    ],
+  ])('takes a limited number of %s', async (_, many, message) => {
+    await expect(tools.createMany(many, { actor })).rejects.toThrow(message);
+    expect(await stored()).toEqual([]);
+  });
+
   it('is part of a transaction, and needs an actor', async () => {
     await expect(tools.createMany([tool(1)])).rejects.toThrow('needs an actor');
     const rolledBack = new Error('rolled back');
@@ -195,6 +207,11 @@ describe('patchMany', () => {
     await expect(rename({ name: 'Saw 2' })).rejects.toThrow('precondition');
     await expect(rename({ id: 1n, name: 'Axe' })).rejects.toThrow('id cannot be changed');
     expect(await records()).toHaveLength(2);
+  });
+
+  it('takes a limited number of ids', async () => {
+    const patched = tools.patchMany(upTo(10_001).map(BigInt), { price: '3' }, { actor });
+    await expect(patched).rejects.toThrow('10001 rows are too many: at most 10000 at once');
   });
 
   it('changes rows without records if none are wanted', async () => {

@@ -36,6 +36,7 @@ import { MAX_CONNECTIONS } from '../management/management-server.js';
 import { MAX_BUFFERED } from '../observability/logger.js';
 import { FLUSH_TIMEOUT } from '../observability/open-telemetry-tracer.js';
 import { ROW_WAIT } from '../resources/creates/group-create.js';
+import { MAX_MANY } from '../resources/creates/many-rows.js';
 import { MAX_BYTES as MAX_LOOKUP } from '../resources/reads/group-lookup.js';
 import { KEPT } from '../resources/idempotency/kept-responses.js';
 import { WINDOW } from '../resources/transfers/imports.js';
@@ -122,6 +123,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | group of creates | ${MAX_GROUP.rows} rows, ${number(MAX_GROUP.characters)} characters | the next group |
+| rows of \`createMany\` and \`patchMany\`; values of \`createMany\` | ${number(MAX_MANY.rows)}; ${number(MAX_MANY.characters)} characters | ${error(ERRORS.bodyTooLarge)} |
 | bisection of a group that the database may reject for some rows | ${MAX_BISECTION.statements} statements, ${MAX_BISECTION.errorsInARow} errors in a row, ${time(DATABASE_LIMITS.bisection)} | the error of the group |
 | a create, look-up or shared page with all its waits, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |

@@ -50,6 +50,7 @@ export abstract class BaseRepository<
   /**
    * Changes these properties of all rows with these ids, in one statement.
    *
+   * @param ids at most 10,000
    * @param patch without the id
    * @returns the changed rows, in the order of the ids, without those that are not found
    */

@@ -8,6 +8,7 @@ import type { Keyed } from './properties/key-type.js';
 import type { GeneratedResource, GeneratedResourceOptions, GivenContent } from './resource.js';
 import { Resources } from './resources.js';
 import type { CreateContext } from './generated-ids/generated-create.js';
+import type { ChangeContext } from './updates/updates.js';
 
 /** The operations of a resource whose ids the database makes. */
 export abstract class GeneratedRepository<
@@ -34,6 +35,20 @@ export abstract class GeneratedRepository<
     context: CreateContext = {},
   ): Promise<Dto> {
     return this.resource.creates.create(content, context);
+  }
+
+  /**
+   * Creates all rows in one transaction, or none, with a statement for hundreds of them.
+   *
+   * @param contents like the content of {@link create}, at most 10,000
+   * @returns the stored rows, in the order of the contents
+   * @throws ServiceException `body-too-large`
+   */
+  createMany(
+    contents: readonly Omit<GivenContent<Entity, Dto>, 'id'>[],
+    context: ChangeContext = {},
+  ): Promise<readonly Dto[]> {
+    return this.resource.creates.createMany(contents, context);
   }
 }
 

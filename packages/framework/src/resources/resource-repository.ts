@@ -42,8 +42,9 @@ export abstract class ChosenIdRepository<
   /**
    * Creates all rows in one transaction, or none, with a statement for hundreds of them.
    *
+   * @param contents at most 10,000
    * @returns like {@link create}, for each content
-   * @throws ServiceException like {@link create}
+   * @throws ServiceException like {@link create}, or `body-too-large`
    */
   async createMany(
     contents: readonly GivenContent<Entity, Dto>[],

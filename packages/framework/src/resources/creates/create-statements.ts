@@ -140,7 +140,7 @@ export class CreateStatements {
   }
 }
 
-function valuesOf(
+export function valuesOf(
   columns: readonly SentColumn[],
   rows: readonly RowParameters[],
   hasArrays: boolean,
@@ -149,15 +149,15 @@ function valuesOf(
 }
 
 /** The rows as a table `rs__t` with their numbers, `rs__n`. `count` matters only if a column has arrays. */
-function tableOf(columns: readonly SentColumn[], count: number, hasArrays: boolean): string {
-  const alias = `AS rs__t (${namesOf(columns)}, rs__n)`;
+export function tableOf(columns: readonly SentColumn[], count: number, hasArrays: boolean): string {
+  const alias = `AS rs__t (${[...columns.map(({ name }) => name), 'rs__n'].join(', ')})`;
   if (!hasArrays) {
     const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`);
     return `unnest(${arrays.join(', ')}) WITH ORDINALITY ${alias}`;
   }
   const tuples = Array.from({ length: count }, (_, at) => {
     const cells = columns.map(({ type }, i) => `$${at * columns.length + i + 1}::${type}`);
-    return `(${cells.join(', ')}, ${at + 1})`;
+    return `(${[...cells, at + 1].join(', ')})`;
   });
   return `(VALUES ${tuples.join()}) ${alias}`;
 }

@@ -12,6 +12,7 @@ import type { RowErrors } from '../properties/constraints.js';
 import type { Identified, IdError } from '../properties/entity-columns.js';
 import { findLocked, neededKeys } from '../locks/locked-rows.js';
 import { GroupInsert } from './group-insert.js';
+import { partsOf, requireFewRows, requireShortRows } from './many-rows.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
 import type { LockedRows, RowKey } from '../locks/locked-rows.js';
 import { actorParameters, requireActor } from '../recording/actor.js';
@@ -25,9 +26,6 @@ export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 
 /** The timeout of a retry where creates wait together for such rows. Their first try has the timeout of other locks. */
 const RETRY_LOCKED_WAIT = 50;
-
-/** So few values that a statement of rows with arrays has room for their parameters. */
-const MAX_ROWS = 500;
 
 /** `locked`: another transaction holds a row that it needs. */
 type Outcome = Creation | 'locked';
@@ -135,24 +133,28 @@ export class GroupCreate<Content extends Identified> {
    * Creates all rows in one transaction, or none.
    *
    * @param outer as in {@link create}
-   * @throws ServiceException like {@link create}
+   * @throws ServiceException like {@link create}, or `body-too-large` beyond {@link MAX_MANY}
    */
   async createAll(
     contents: readonly Content[],
     actor?: Actor,
     outer?: EntityManager,
   ): Promise<void> {
-    const { idTaken, onCreated, transactions } = this.options;
+    const { columns, idTaken, onCreated, transactions } = this.options;
+    requireFewRows(contents);
     // Transactions that lock ids in one order cannot deadlock.
     const rows = contents
       .map((content) => this.rowOf(content, actor))
       .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1));
+    requireShortRows(
+      columns(),
+      rows.map(({ parameters }) => parameters),
+    );
     const created: Content[] = [];
     const work = async (manager: EntityManager): Promise<void> => {
       created.length = 0;
       const inserts = this.insertsIn(manager, (some) => void created.push(...some));
-      for (let at = 0; at < rows.length; at += MAX_ROWS) {
-        const part = rows.slice(at, at + MAX_ROWS);
+      for (const part of partsOf(rows)) {
         const taken = (await inserts.perform(part)).indexOf('taken');
         if (taken !== -1) throw idTaken(part[taken]!.content.id);
       }

@@ -10,6 +10,8 @@ import { withRowErrors } from '../properties/constraints.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
+import { tableOf, valuesOf } from '../creates/create-statements.js';
+import { partsOf, requireFewRows, requireShortRows } from '../creates/many-rows.js';
 import { findLocked, neededKeys } from '../locks/locked-rows.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
@@ -30,6 +32,8 @@ interface GeneratedCreateOptions<Dto> extends Shared {
   readonly idempotency: Idempotency;
   readonly onCreated: (created: readonly Dto[]) => void;
 }
+
+class TakenIdError extends Error {}
 
 const KEY_IN_TRANSACTION =
   'a create in a transaction takes no idempotency key: do the whole work with Idempotency.once()';
@@ -99,6 +103,69 @@ export class GeneratedCreate<Dto extends object> {
     return result;
   }
 
+  /**
+   * Creates all rows in one transaction, or none.
+   *
+   * @returns the stored rows, in the order of the contents
+   * @throws ServiceException like {@link create}, or `body-too-large` beyond {@link MAX_MANY}
+   */
+  async createMany(
+    contents: readonly object[],
+    { manager: outer, ...context }: ChangeContext,
+  ): Promise<readonly Dto[]> {
+    requireFewRows(contents);
+    const { dto, transactions, onCreated } = this.options;
+    const columns = this.options.columns();
+    const rows = contents.map((content) => columns.parametersOf(columns.complete(content)));
+    requireShortRows(columns, rows);
+    const work = async (manager: EntityManager) => {
+      const created: Dto[] = [];
+      for (const part of partsOf(rows)) {
+        for (const row of await this.insertMany(part, actorOf(context), manager)) {
+          created.push(contentOf(columns.of(dto), columns.entityOf(row)) as Dto);
+        }
+      }
+      return created;
+    };
+    // PostgreSQL does not say which row it rejects.
+    const created = await withRowErrors(this.options, {}, () => transactions.run(work, outer));
+    if (outer === undefined) onCreated(created);
+    return created;
+  }
+
+  /** A savepoint takes back the other rows of a statement if an id is taken. */
+  private insertMany(
+    rows: readonly RowParameters[],
+    actor: Actor | undefined,
+    outer: EntityManager,
+  ): Promise<readonly (readonly unknown[])[]> {
+    const { statements, recorder } = this.options;
+    const columns = this.options.columns();
+    const { given, hasArrays } = columns;
+    const isListed = hasArrays || given.length === 0;
+    const values = valuesOf(given, rows, isListed);
+    const records = recorder?.statements;
+    const recorded = records === undefined ? [] : actorParameters(requireActor(actor));
+    const text = textOf(columns, records, {
+      from: tableOf(given, rows.length, isListed),
+      count: values.length,
+    });
+    const statement = { text, types: STORED_TYPES, values: [...values, ...recorded, null] };
+    const insert = async (manager: EntityManager) => {
+      const stored = await statements.in(manager).rows<readonly unknown[]>(statement);
+      if (stored.length < rows.length) throw new TakenIdError();
+      return stored;
+    };
+    return this.takenIds.skip(async () => {
+      try {
+        return await outer.transaction(insert);
+      } catch (error) {
+        if (error instanceof TakenIdError) return undefined;
+        throw error;
+      }
+    }, outer);
+  }
+
   private statementOf(
     columns: EntityColumns,
     parameters: RowParameters,
@@ -112,21 +179,32 @@ export class GeneratedCreate<Dto extends object> {
   }
 }
 
-/** Stores, records and returns a row, or nothing if its id is taken. The last parameter is that of {@link rowWait}. */
+/** The rows `rs__t` in SQL, and how many parameters they have. */
+interface ManyRows {
+  readonly from: string;
+  readonly count: number;
+}
+
+/** Stores, records and returns rows, without those whose id is taken. The last parameter is that of {@link rowWait}. */
 function textOf(
   { table, key, given, names }: EntityColumns,
   records: RecordStatements | undefined,
+  many?: ManyRows,
 ): string {
-  const cells = given.map(({ type }, at) => `$${at + 1}::${type}`);
+  const cells = many
+    ? given.map(({ name }) => `rs__t.${name}`)
+    : given.map(({ type }, at) => `$${at + 1}::${type}`);
+  const count = many?.count ?? given.length;
   const into = given.length === 0 ? '' : `(${given.map(({ name }) => name).join(', ')})`;
-  const wait = rowWait(`$${given.length + (records === undefined ? 1 : 3)}`);
-  const insert = `INSERT INTO ${table} ${into} SELECT ${cells.join(', ')} WHERE ${wait} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
+  const wait = rowWait(`$${count + (records === undefined ? 1 : 3)}`);
+  const [from, order] = many ? [`FROM ${many.from} `, ' ORDER BY rs__n'] : ['', ''];
+  const insert = `INSERT INTO ${table} ${into} SELECT ${cells.join(', ')} ${from}WHERE ${wait}${order} ON CONFLICT (${key.name}) DO NOTHING RETURNING ${names}`;
   if (records === undefined) return insert;
   const record = records.insert({
     kind: 'created',
     row: 'rs__stored',
     from: 'rs__stored',
-    actor: [`$${given.length + 1}::text`, `$${given.length + 2}::text`],
+    actor: [`$${count + 1}::text`, `$${count + 2}::text`],
   });
   return `WITH rs__stored AS (${insert}), rs__recorded AS (${record}) SELECT ${names} FROM rs__stored`;
 }

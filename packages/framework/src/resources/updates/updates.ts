@@ -8,6 +8,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { Precondition } from '../../http/responses/entity-tag.js';
 import { withRowErrors } from '../properties/constraints.js';
+import { requireFewRows } from '../creates/many-rows.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
@@ -78,6 +79,7 @@ export class Updates<Entity extends Keyed> {
   ): Promise<readonly Entity[]> {
     if ('id' in body) throw new ServiceException(ERRORS.bodyNotValid, 'id cannot be changed');
     if (ids.length === 0) return [];
+    requireFewRows(ids);
     const { transactions, statements, visibility, onChanged } = this.options;
     const columns = this.options.columns();
     const visible = visibility.filtersFor(context);
