@@ -13,6 +13,9 @@ const LISTENERS = [
 /** That a service holds on its embedded database, as `embedded-postgres.ts` of `@resource-service/local` says, which is not built yet. */
 const LOCK = 7_526_841_014;
 
+const HOLDERS = `SELECT pid FROM pg_locks
+  WHERE locktype = 'advisory' AND (classid::int8 << 32) | objid::int8 = $1`;
+
 /** In milliseconds. */
 const TIMEOUT = 5_000;
 
@@ -85,13 +88,12 @@ async function isRunningHere(service) {
     });
     session.on('error', () => {});
     await session.connect();
-    const { rowCount } = await session
-      .query(
-        `SELECT FROM pg_locks WHERE locktype = 'advisory' AND (classid::int8 << 32) | objid::int8 = $1`,
-        [LOCK],
-      )
-      .finally(() => session.end());
-    return rowCount > 0;
+    try {
+      const { rows } = await session.query(HOLDERS, [LOCK]);
+      return rows.length > 0;
+    } finally {
+      await session.end();
+    }
   } catch {
     return false;
   }
