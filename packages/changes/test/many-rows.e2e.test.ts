@@ -167,7 +167,7 @@ describe('createMany', () => {
     ['rows', upTo(10_001).map((id) => tool(id)), '10001 rows are too many: at most 10000 at once'],
     [
       'characters',
-      upTo(17).map((id) => ({ ...tool(id), name: 'x'.repeat(1_000_000) })),
+      upTo(17).map((id) => ({ id: BigInt(id), name: 'x'.repeat(1_000_000), price: '1.5' })),
       '17000000 characters are too many: at most 16000000 at once',
     ],
   ])('takes a limited number of %s', async (_, many, message) => {
