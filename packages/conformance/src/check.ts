@@ -22,13 +22,16 @@ export interface Check {
   run(service: TestedService): Promise<Result>;
 }
 
+/** In milliseconds. A check of a busy machine takes a tenth of it. */
+const CHECK_TIMEOUT = 600_000;
+
 /** @param work throws {@link Violation} or {@link NotApplicable} */
 export function check(name: string, work: (service: TestedService) => Promise<void>): Check {
   return {
     name,
     run: async (service) => {
       try {
-        await work(service);
+        await inTime(service, work);
         return { name, outcome: 'pass' };
       } catch (error) {
         if (error instanceof NotApplicable) {
@@ -39,6 +42,31 @@ export function check(name: string, work: (service: TestedService) => Promise<vo
       }
     },
   };
+}
+
+/** @throws Violation if the work takes too long: then it sends no further request */
+async function inTime(
+  service: TestedService,
+  work: (service: TestedService) => Promise<void>,
+): Promise<void> {
+  const { checkTimeout = CHECK_TIMEOUT } = service.options;
+  const over = new AbortController();
+  const tested = service.until(over.signal);
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const pending = [...tested.pending];
+      const waits = pending.length === 0 ? '' : `; it waits for ${pending.join(', ')}`;
+      const violation = new Violation(`the check has not ended after ${checkTimeout} ms${waits}`);
+      reject(violation);
+      over.abort(violation);
+    }, checkTimeout);
+  });
+  try {
+    await Promise.race([work(tested), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function messageOf(error: unknown): string {

@@ -17,6 +17,7 @@ const USAGE = `usage: conformance --url <address of the service> --token-file <f
   --metrics <url>           such as http://localhost:3001/metrics, to watch the memory
   --only <text>             runs the checks whose names contain the text
   --seed <integer>          repeats the values of a former run
+  --timeout <seconds>       of a check, by default 600: one that takes longer fails
   --remote                  allows an address that is not of this machine
   --json                    a line of JSON for each result
 
@@ -32,11 +33,15 @@ const OPTIONS = {
   metrics: { type: 'string' },
   only: { type: 'string' },
   seed: { type: 'string' },
+  timeout: { type: 'string' },
   remote: { type: 'boolean' },
   json: { type: 'boolean' },
 } as const;
 
 const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** A day. */
+const MAX_SECONDS = 86_400;
 
 class UsageError extends Error {}
 
@@ -75,6 +80,11 @@ async function conform(words: readonly string[], write: (text: string) => void):
   if (seed !== undefined && !Number.isSafeInteger(seed)) {
     throw new UsageError('--seed is not an integer');
   }
+  const seconds = options.timeout === undefined ? undefined : Number(options.timeout);
+  if (seconds !== undefined && !(seconds > 0 && seconds <= MAX_SECONDS)) {
+    throw new UsageError(`--timeout is not a number of seconds up to ${MAX_SECONDS}`);
+  }
+  const checkTimeout = seconds && seconds * 1_000;
   const process = start === undefined ? undefined : new ServiceProcess(start, url);
   await process?.start();
   try {
@@ -83,7 +93,7 @@ async function conform(words: readonly string[], write: (text: string) => void):
     const token = await tokenIn(tokenFile);
     const readTokenFile = options['read-token-file'];
     const readToken = readTokenFile === undefined ? undefined : await tokenIn(readTokenFile);
-    const given = { url, token, readToken, metricsUrl: options.metrics, seed };
+    const given = { url, token, readToken, metricsUrl: options.metrics, seed, checkTimeout };
     const service = new TestedService(document, given, process);
     const all = checks(document).filter(({ name }) => name.includes(only));
     if (!json) write(`TAP version 14\n1..${all.length}\n# seed ${service.random.seed}\n`);

@@ -3,7 +3,7 @@ import type { Json } from './json.js';
 
 /** What a client asked of one row, and learnt. */
 export interface RowOperation {
-  readonly kind: 'create' | 'get' | 'replace' | 'patch' | 'remove';
+  readonly kind: 'create' | 'get' | 'replace' | 'patch' | 'remove' | 'restore';
   /** Those properties that are compared. */
   readonly body?: Json;
   readonly ifMatch?: string | undefined;
@@ -16,8 +16,10 @@ export interface RowOperation {
   readonly etag?: string | undefined;
 }
 
-/** The content of a row as a text. Empty: there is no row. */
+/** The content of a row as a text. Empty: there is no row. After {@link REMOVED}, the content of a row that keeps its id. */
 type State = string;
+
+const REMOVED = '-';
 
 /** The begin or the end of an operation, in a list by time. */
 interface Moment {
@@ -34,8 +36,10 @@ const MAX_STATES = 500_000;
 /**
  * Whether there is an order of the operations on a row that explains all responses (Wing and Gong, with Lowe's cache of states).
  * Returns what is wrong otherwise.
+ *
+ * @param keepsId whether a removed row keeps its id, so that only a restore brings it back
  */
-export function explain(given: readonly RowOperation[]): string | undefined {
+export function explain(given: readonly RowOperation[], keepsId = false): string | undefined {
   const operations = given.toSorted((one, other) => one.begin - other.begin);
   const contents = new Map<string, State>();
   for (const { etag, content } of operations) {
@@ -45,9 +49,10 @@ export function explain(given: readonly RowOperation[]): string | undefined {
     if (other !== state) return `${other} and ${state} have the entity tag ${etag}`;
     contents.set(etag, state);
   }
-  if (isLinearizable(operations, contents)) return undefined;
+  const isExplained = (some: readonly RowOperation[]) => isLinearizable(some, contents, keepsId);
+  if (isExplained(operations)) return undefined;
   const ends = operations.flatMap(({ end }) => end ?? []).toSorted((one, other) => one - other);
-  const wrong = ends.find((end) => !isLinearizable(until(operations, end), contents));
+  const wrong = ends.find((end) => !isExplained(until(operations, end)));
   const lines = until(operations, wrong ?? Infinity)
     .slice(-12)
     .map(inWords);
@@ -77,6 +82,7 @@ function inWords({ kind, body, ifMatch, end, outcome, content }: RowOperation): 
 function isLinearizable(
   operations: readonly RowOperation[],
   contents: ReadonlyMap<string, State>,
+  keepsId: boolean,
 ): boolean {
   const head = momentsOf(operations);
   const isClosed = (moment: Moment) => moment.end !== undefined;
@@ -89,7 +95,7 @@ function isLinearizable(
   // What is still open when nothing is left may never happen.
   while (left > 0) {
     if (moment?.isBegin) {
-      const after = perform(operations[moment.operation]!, state, contents);
+      const after = perform(operations[moment.operation]!, state, contents, keepsId);
       const also = performed | (1n << BigInt(moment.operation));
       const key = `${also.toString(36)} ${after}`;
       if (after === undefined || seen.has(key)) {
@@ -163,6 +169,7 @@ function perform(
   { kind, body = {}, ifMatch, end, outcome, content }: RowOperation,
   before: State,
   contents: ReadonlyMap<string, State>,
+  keepsId: boolean,
 ): State | undefined {
   const isOpen = end === undefined;
   const result = (expected: RowOperation['outcome'], after: State) => {
@@ -174,7 +181,11 @@ function perform(
     const wanted = canonical(body);
     return before === '' || before === wanted ? result('done', wanted) : result('conflict', before);
   }
-  if (before === '') return result('missing', before);
+  const isRemoved = before.startsWith(REMOVED);
+  if (kind === 'restore' && before !== '') {
+    return result('done', isRemoved ? before.slice(REMOVED.length) : before);
+  }
+  if (before === '' || isRemoved) return result('missing', before);
   const isStale = ifMatch !== undefined && ifMatch !== '*' && contents.get(ifMatch) !== before;
   if (isStale) return result('stale', before);
   if (kind === 'get') return result('done', before);
@@ -183,5 +194,6 @@ function perform(
     return result('done', canonical({ ...contentOf(before), ...body }));
   }
   // A removed row has no content to compare.
-  return isOpen || outcome === 'done' ? '' : undefined;
+  const after = keepsId ? REMOVED + before : '';
+  return isOpen || outcome === 'done' ? after : undefined;
 }

@@ -26,6 +26,8 @@ export class TestedResource {
   readonly hasChosenIds: boolean;
   /** Whether a create takes an `Idempotency-Key`. */
   readonly isIdempotent: boolean;
+  /** Whether a removed row can be brought back. */
+  readonly isRestorable: boolean;
   readonly #new: Schema | undefined;
   #stock: Promise<readonly Row[]> | undefined;
 
@@ -41,6 +43,7 @@ export class TestedResource {
     this.#new = bodyOf(create);
     this.hasChosenIds = 'id' in propertiesOf(document, this.#new);
     this.isIdempotent = hasHeader(create, 'Idempotency-Key');
+    this.isRestorable = document.paths[`${this.path}/{id}/restore`]?.post !== undefined;
   }
 
   /** The names of the properties that the body of an operation can have, without the id. */

@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly metricsUrl?: string | undefined;
   /** Repeats the values of a former run. */
   readonly seed?: number | undefined;
+  /** The time of a check in milliseconds, by default 10 minutes. A check that takes longer fails. */
+  readonly checkTimeout?: number | undefined;
 }
 
 export interface RequestOptions {
@@ -51,8 +53,12 @@ const DATABASE_UNAVAILABLE = 50_300;
 /** The service that is checked, and the rows that the checks have created in it. */
 export class TestedService {
   readonly random: Random;
-  readonly #rows = new Map<string, Row>();
-  readonly #url: string;
+  /** Aborts when the time of the check is over. */
+  readonly signal: AbortSignal = new AbortController().signal;
+  /** The requests without a response. */
+  readonly pending = new Set<string>();
+  private readonly rows = new Map<string, Row>();
+  private readonly url: string;
 
   constructor(
     readonly document: OpenApiDocument,
@@ -60,8 +66,16 @@ export class TestedService {
     /** The service, if checks may kill it. */
     readonly process?: ServiceProcess,
   ) {
-    this.#url = options.url.replace(/\/$/, '');
+    this.url = options.url.replace(/\/$/, '');
     this.random = new Random(options.seed ?? Math.floor(Math.random() * 2 ** 31));
+  }
+
+  /** This service for a check, which sends nothing any more after its time. */
+  until(signal: AbortSignal): TestedService {
+    return Object.create(this, {
+      signal: { value: signal },
+      pending: { value: new Set<string>() },
+    }) as TestedService;
   }
 
   /**
@@ -71,7 +85,7 @@ export class TestedService {
    */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Exchange> {
     for (let attempt = 1; ; attempt += 1) {
-      const exchange = await this.#exchange(method, path, options);
+      const exchange = await this.exchange(method, path, options);
       const seconds = Number(exchange.headers['retry-after'] ?? 0);
       const isBusy = exchange.status === 429 || exchange.status === 503;
       const isDone = !isBusy || errorOf(exchange) === DATABASE_UNAVAILABLE || seconds > 60;
@@ -80,22 +94,25 @@ export class TestedService {
     }
   }
 
-  async #exchange(
+  private async exchange(
     method: string,
     path: string,
     { body, headers = {}, token = this.options.token }: RequestOptions,
   ): Promise<Exchange> {
+    this.signal.throwIfAborted();
     const text = body === undefined || typeof body === 'string' ? body : toJson(body);
     const requestHeaders = {
       ...(text !== undefined && { 'Content-Type': 'application/json' }),
       ...headers,
     };
+    const request = `${method} ${path}`;
+    this.pending.add(request);
     try {
-      const response = await fetch(this.#url + path, {
+      const response = await fetch(this.url + path, {
         method,
         headers: { ...requestHeaders, ...(token !== null && { Authorization: `Bearer ${token}` }) },
         redirect: 'manual',
-        signal: AbortSignal.timeout(TIMEOUT),
+        signal: AbortSignal.any([this.signal, AbortSignal.timeout(TIMEOUT)]),
         ...(text !== undefined && { body: text }),
       });
       return {
@@ -108,38 +125,46 @@ export class TestedService {
         body: await response.text(),
       };
     } catch (error) {
+      this.signal.throwIfAborted();
       throw new NoResponse(method, path, error);
+    } finally {
+      this.pending.delete(request);
     }
   }
 
   /** As the client of the service sends them. */
   get clientOptions() {
-    return { url: this.#url, token: this.options.token };
+    const { signal, url } = this;
+    const send = (request: Request) =>
+      fetch(request, { signal: AbortSignal.any([request.signal, signal]) });
+    return { url, token: this.options.token, fetch: send };
   }
 
   /** Remembers a row, to remove it at the end. */
   add(row: Row): void {
-    this.#rows.set(row.path, row);
+    this.rows.set(row.path, row);
   }
 
   /** Removes what the checks have created, the newest first. Returns the paths of what is left. */
   async removeRows(): Promise<readonly string[]> {
     const left: string[] = [];
-    for (const { path, isRemovable } of [...this.#rows.values()].toReversed()) {
-      const isGone = isRemovable && (await this.#remove(path));
-      if (!isGone) left.push(path);
+    let responds = true;
+    for (const { path, isRemovable } of [...this.rows.values()].toReversed()) {
+      if (!isRemovable || !responds) {
+        left.push(path);
+        continue;
+      }
+      try {
+        const { status } = await this.send('DELETE', path);
+        if (status >= 300 && status !== 404) left.push(path);
+      } catch (error) {
+        if (!(error instanceof NoResponse)) throw error;
+        // Each further request would wait as long.
+        responds = false;
+        left.push(path);
+      }
     }
-    this.#rows.clear();
+    this.rows.clear();
     return left;
-  }
-
-  async #remove(path: string): Promise<boolean> {
-    try {
-      const { status } = await this.send('DELETE', path);
-      return status < 300 || status === 404;
-    } catch (error) {
-      if (error instanceof NoResponse) return false;
-      throw error;
-    }
   }
 }

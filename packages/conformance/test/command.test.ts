@@ -48,6 +48,14 @@ it('reports in TAP, with the requests and responses that show a failure', async 
   expect(stdout).not.toContain(TOKEN);
 });
 
+it('ends a check after its time', async () => {
+  const only = ['--only', 'rows of notes', '--timeout', '0.001'];
+  const { code, stdout } = await conformance('--url', url, ...files, ...only);
+  expect(code).toBe(1);
+  expect(stdout).toContain('not ok 1 - rows of notes: linearizable');
+  expect(stdout).toContain('the check has not ended after 1 ms');
+});
+
 it('says why a check is not applicable', async () => {
   const { code, stdout } = await conformance('--url', url, ...files, '--only', 'kill -9');
   expect(code).toBe(0);
@@ -74,6 +82,7 @@ it.each([
   [[], '--url and --token-file are needed'],
   [['--url', 'http://192.0.2.1:3000'], '192.0.2.1 is not this machine'],
   [['--url', 'http://localhost:1', '--seed', 'x'], '--seed is not an integer'],
+  [['--url', 'http://localhost:1', '--timeout', '0'], '--timeout is not a number of seconds'],
   [['--no-such-option'], 'no-such-option'],
 ])('does not run with %j', async (words, message) => {
   const { code, stdout, stderr } = await conformance(...words, ...files);

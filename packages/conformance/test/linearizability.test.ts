@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { explain } from '../src/linearizability.js';
 import type { RowOperation } from '../src/linearizability.js';
 
@@ -63,6 +63,65 @@ it.each([
   ['shared-tag', /{"name":"n0"} and {"name":"x1"} have the entity tag "A"$/],
 ])('refuses %s, and shows where', (name, culprit) => {
   expect(judge(name)).toEqual([expect.stringMatching(culprit)]);
+});
+
+describe('a removed row that keeps its id', () => {
+  type Step = Pick<RowOperation, 'kind'> & Partial<RowOperation>;
+  const [a, b] = [{ text: 'a' }, { text: 'b' }];
+  const historyOf = (...steps: readonly Step[]) =>
+    steps.map((step, at): RowOperation => {
+      const usual = { begin: 2 * at, end: 2 * at + 1, outcome: 'done' } as const;
+      return Object.assign(usual, step);
+    });
+  const removed = [{ kind: 'create', body: a }, { kind: 'remove' }] as const;
+
+  it.each([
+    ['is taken', [{ kind: 'create', body: b, outcome: 'conflict' }]],
+    ['is taken, also for its own content', [{ kind: 'create', body: a, outcome: 'conflict' }]],
+    [
+      'is missing',
+      [
+        { kind: 'get', outcome: 'missing' },
+        { kind: 'patch', body: b, outcome: 'missing' },
+      ],
+    ],
+    [
+      'comes back',
+      [
+        { kind: 'restore', content: a },
+        { kind: 'restore', content: a },
+        { kind: 'get', content: a },
+      ],
+    ],
+    [
+      'may be back',
+      [
+        { kind: 'restore', end: undefined },
+        { kind: 'patch', body: b, content: b },
+      ],
+    ],
+  ] satisfies [string, Step[]][])('%s', (_, steps) => {
+    expect(explain(historyOf(...removed, ...steps), true)).toBeUndefined();
+  });
+
+  it.each([
+    ['is created again', [{ kind: 'create', body: a }], /create {"text":"a"} → done$/],
+    [
+      'comes back with other content',
+      [{ kind: 'restore', content: b }],
+      /restore → done {"text":"b"}$/,
+    ],
+    ['does not come back', [{ kind: 'restore', outcome: 'missing' }], /restore → missing$/],
+  ] satisfies [string, Step[], RegExp][])('is wrong if it %s', (_, steps, culprit) => {
+    expect(explain(historyOf(...removed, ...steps), true)).toMatch(culprit);
+  });
+
+  it('is another promise than a free id', () => {
+    const taken = historyOf(...removed, { kind: 'create', body: b, outcome: 'conflict' });
+    expect(explain(taken)).toMatch(/conflict$/);
+    expect(explain(historyOf(...removed, { kind: 'create', body: b }))).toBeUndefined();
+    expect(explain(historyOf({ kind: 'restore', outcome: 'missing' }), true)).toBeUndefined();
+  });
 });
 
 it('judges all histories', () => {

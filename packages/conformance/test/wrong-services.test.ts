@@ -70,6 +70,29 @@ describe('a service that', () => {
   });
 });
 
+it('a service that hangs fails by the name of the check, and the next check runs', async () => {
+  const { url, stop } = await startSample('hangs');
+  onTestFinished(stop);
+  const service = new TestedService(document, { url, token: TOKEN, checkTimeout: 3_000 });
+  const wanted = checks(document).filter(({ name }) => /^rows of|unknown path/.test(name));
+  const results: Result[] = [];
+  for (const check of wanted.toReversed()) results.push(await check.run(service));
+  expect(results).toEqual([
+    {
+      name: 'rows of notes: linearizable',
+      outcome: 'fail',
+      reason: expect.stringMatching(
+        /^the check has not ended after 3000 ms; it waits for .*GET \/notes\/\d+/,
+      ),
+      exchanges: [],
+    },
+    { name: 'errors: of an unknown path', outcome: 'pass' },
+  ]);
+  stop();
+  // The rest would wait as long.
+  expect(await service.removeRows()).toHaveLength(3);
+});
+
 describe('a kill', () => {
   const ofKills = checks(document).find(isOfKills);
 

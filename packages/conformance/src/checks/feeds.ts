@@ -54,12 +54,16 @@ export function feedOf(
 export class Follower {
   readonly changes: Change[] = [];
   readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
   #end: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private readonly feed: Feed<{ change: Change; query: { after?: bigint } }>,
     private readonly after: bigint,
-  ) {}
+    signal: AbortSignal,
+  ) {
+    this.#signal = AbortSignal.any([this.#stop.signal, signal]);
+  }
 
   /** Begins after the newest change. */
   static async start(service: TestedService, { name, schema }: FeedOfResource): Promise<Follower> {
@@ -69,13 +73,13 @@ export class Follower {
       int64,
       service.clientOptions,
     );
-    const follower = new Follower(feed, await feed.latestPosition());
+    const follower = new Follower(feed, await feed.latestPosition(), service.signal);
     follower.#end = follower.#follow().catch((error: unknown) => error);
     return follower;
   }
 
   async #follow(): Promise<void> {
-    const { signal } = this.#stop;
+    const signal = this.#signal;
     for await (const change of this.feed.follow({ after: this.after, signal })) {
       this.changes.push(change);
     }

@@ -20,10 +20,27 @@ const OPERATIONS = 40;
 
 type Kind = RowOperation['kind'];
 
-const METHODS = { get: 'GET', replace: 'PUT', patch: 'PATCH', remove: 'DELETE' } as const;
+const METHODS = {
+  get: 'GET',
+  replace: 'PUT',
+  patch: 'PATCH',
+  remove: 'DELETE',
+  restore: 'POST',
+} as const;
 
 /** How often clients do what. */
-const WISHES = ['create', 'create', 'get', 'get', 'patch', 'patch', 'replace', 'remove'] as const;
+const WISHES: readonly Kind[] = [
+  'create',
+  'create',
+  'get',
+  'get',
+  'patch',
+  'patch',
+  'replace',
+  'remove',
+];
+
+const WISHES_OF_RESTORABLE: readonly Kind[] = [...WISHES, 'restore', 'restore'];
 
 /** The check that each row behaves as if its requests came one after the other. */
 export function rowChecks(resource: TestedResource): readonly Check[] {
@@ -39,13 +56,24 @@ export function rowChecks(resource: TestedResource): readonly Check[] {
       await forEach(clients, async () => {
         for (let n = 0; n < OPERATIONS; n += 1) await service.random.oneOf(rows).act();
       });
-      for (const row of rows) {
-        await row.perform('get');
-        const wrong = explain(row.history);
-        verify(wrong === undefined, `${row.path}: ${wrong}`);
-      }
+      for (const row of rows) await row.perform('get');
+      // The document does not say whether a removal frees the id, unless there is a restore.
+      const [wrong, ...others] = (resource.isRestorable ? [true] : [false, true]).map((keepsId) =>
+        wrongWith(rows, keepsId),
+      );
+      const isExplained = others.includes(undefined);
+      verify(wrong === undefined || isExplained, wrong ?? '');
     }),
   ];
+}
+
+/** What no order of the requests explains. */
+function wrongWith(rows: readonly TestedRow[], keepsId: boolean): string | undefined {
+  for (const { path, history } of rows) {
+    const wrong = explain(history, keepsId);
+    if (wrong !== undefined) return `${path}: ${wrong}`;
+  }
+  return undefined;
 }
 
 class TestedRow {
@@ -82,21 +110,22 @@ class TestedRow {
 
   /** Sends a request that the resource has. */
   async act(): Promise<void> {
-    const { operations, hasChosenIds } = this.resource;
+    const { operations, hasChosenIds, isRestorable } = this.resource;
     const { random } = this.service;
-    const kind = random.oneOf(WISHES);
+    const kind = random.oneOf(isRestorable ? WISHES_OF_RESTORABLE : WISHES);
     // Without a way to come back, a row should not vanish at once.
-    const isTooEarly = kind === 'remove' && !hasChosenIds && random.next() < 0.95;
-    const isPossible = kind === 'create' ? hasChosenIds : operations[kind] !== undefined;
+    const canReturn = hasChosenIds || isRestorable;
+    const isTooEarly = kind === 'remove' && !canReturn && random.next() < 0.95;
+    const isPossible =
+      kind === 'create' ? hasChosenIds : kind === 'restore' || operations[kind] !== undefined;
     await this.perform(isPossible && !isTooEarly ? kind : 'get');
   }
 
   async perform(kind: Kind): Promise<void> {
     const { service, names } = this;
     const body = this.#bodyOf(kind);
-    const operation = kind === 'create' || kind === 'get' ? undefined : kind;
-    const isConditional =
-      operation !== undefined && hasHeader(this.resource.operations[operation], 'If-Match');
+    const isChange = kind === 'replace' || kind === 'patch' || kind === 'remove';
+    const isConditional = isChange && hasHeader(this.resource.operations[kind], 'If-Match');
     const ifMatch = isConditional && service.random.next() < 0.4 ? this.#tag : undefined;
     const begin = performance.now();
     const wish = { kind, begin, ifMatch, ...(body && { body: comparedOf(kind, body, names) }) };
@@ -131,14 +160,15 @@ class TestedRow {
   #bodyOf(kind: Kind): Json | undefined {
     const { resource, service, contents } = this;
     if (kind === 'create') return service.random.oneOf(contents);
-    if (kind === 'get' || kind === 'remove') return undefined;
+    if (kind !== 'replace' && kind !== 'patch') return undefined;
     return resource.otherContent(service, kind, contents[0]!);
   }
 
   #send(kind: Kind, body: Json | undefined, ifMatch: string | undefined): Promise<Exchange> {
     if (kind === 'create') return this.resource.post(this.service, body!);
     const headers = ifMatch === undefined ? {} : { 'If-Match': ifMatch };
-    return this.service.send(METHODS[kind], this.path, { headers, ...(body && { body }) });
+    const path = kind === 'restore' ? `${this.path}/restore` : this.path;
+    return this.service.send(METHODS[kind], path, { headers, ...(body && { body }) });
   }
 }
 

@@ -65,6 +65,7 @@ class Sample {
     if (this.fault === 'sends an HTML error' && !item) return html(response);
     if (!item) return this.reject(response, 404, 0);
     const operation = item[request.method.toLowerCase()];
+    if (this.fault === 'hangs' && operation?.operationId === 'getNote') return undefined;
     if (!operation) return this.reject(response, 405, 0, { Allow: Object.keys(item).join() });
     const token = request.headers.authorization?.replace('Bearer ', '');
     const isOpen = this.fault === 'has an open route' && operation.operationId === 'deleteNote';
