@@ -88,7 +88,7 @@ export class GeneratedCreate<Dto extends object> {
       key,
       operation: `create ${columns.tableName}`,
       actor: requireActor(actor),
-      content,
+      content: columns.sent(content),
     };
     let created: Dto | undefined;
     const result = await withRowErrors(this.options, content, () =>
