@@ -89,6 +89,7 @@ describe('the command refuses', () => {
     ['what each object has', ['shop', 'constructor', 'constructors'], 'constructor cannot be'],
     ['a plural that is a method', ['shop', 'inventory', 'list'], 'list cannot be the name'],
     ['a folder of each service', ['shop', 'terminal', 'cli'], 'cli cannot be the name'],
+    ['a wrong property', ['shop', 'tool', 'tools', 'due:day'], '"due:day": there is no type day'],
     ['a table of the framework', ['shop', 'access-token', 'access-tokens'], 'access-token cannot'],
     ['a table of PostgreSQL', ['shop', 'pg-table', 'pg-tables'], 'pg-table cannot be the name'],
     ['the type of a property', ['shop', 'date', 'dates'], 'date cannot be the name'],
@@ -139,13 +140,17 @@ describe('a folder of version control', () => {
     environment = { PATH: `${programs}:${process.env['PATH']}` };
   });
 
-  async function createIn(name: string, files: Readonly<Record<string, string>>) {
+  async function createIn(
+    name: string,
+    files: Readonly<Record<string, string>>,
+    ...resource: readonly string[]
+  ) {
     const place = join(folder, 'version-control', name);
     for (const [path, text] of Object.entries(files)) {
       await mkdir(join(place, path, '..'), { recursive: true });
       await writeFile(join(place, path), text);
     }
-    const words = [COMMAND, name];
+    const words = [COMMAND, name, ...resource];
     const printed = await execute(process.execPath, words, join(place, '..'), environment);
     return { place, printed };
   }
@@ -160,6 +165,22 @@ describe('a folder of version control', () => {
     for (const [path, text] of Object.entries(files)) {
       expect(await readFile(join(place, path), 'utf8')).toBe(text);
     }
+  });
+
+  it('gets a service whose resource, examples and first request have its properties', async () => {
+    const words = [
+      'room',
+      'rooms',
+      'name:text(50)',
+      'kind:enum(single,double)',
+      'price:decimal(8,2)',
+    ];
+    const { place } = await createIn('properties', { '.git/HEAD': '' }, ...words);
+    const read = (path: string) => readFile(join(place, 'src', path), 'utf8');
+    expect(await read('rooms/room.entity.ts')).toContain('@DecimalField');
+    expect(await read('identity.ts')).toContain(
+      `body: '{"name":"First name","kind":"single","price":"1.00"}'`,
+    );
   });
 
   it('keeps the files of a new repository of GitHub, but ignores what a service does not commit', async () => {
