@@ -48,5 +48,8 @@ export type { Key, Keyed } from './resources/properties/key-type.js';
 export { PageStatements } from './resources/reads/page-statement.js';
 export type { UsedFilter } from './resources/reads/page-query.js';
 export { BY_ID } from './resources/reads/sort.js';
+/** What a service sends by itself, in its OpenAPI document. */
+export { DOCUMENTED_WEBHOOKS } from './openapi/document-webhooks.js';
+export type { DocumentedWebhooks } from './openapi/document-webhooks.js';
 /** How a UUID is documented, like `INT64_SCHEMA`. */
 export { UUID_SCHEMA } from './resources/properties/uuid.js';

@@ -19,6 +19,7 @@ export { EnabledWhen } from './config/enabled-when.decorator.js';
 export { buildOf } from './config/identity.js';
 export type { Build, Identity } from './config/identity.js';
 export { InjectVariables, Variables } from './config/inject-variables.decorator.js';
+export { provideVariables } from './config/module-variables.js';
 export { variable } from './config/service-variables.js';
 export { Locks } from './database/connections/locks.js';
 export type { LockOptions } from './database/connections/locks.js';

@@ -10,6 +10,7 @@ import type { SecuritySchemes } from '../auth/auth.module.js';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
 import { descriptionOf } from './description.js';
+import { webhooksOf } from './document-webhooks.js';
 import { methodsOf, tagsOf } from './operations.js';
 
 type SchemaObject = Exclude<
@@ -50,11 +51,13 @@ export function openApiText(
   if (license !== undefined) {
     Object.assign(config.info, { license: { name: license, identifier: license } });
   }
+  const documented = webhooksOf(app);
+  if (documented !== undefined) config.webhooks = documented.webhooks;
   // The servers have the prefix.
   const document = SwaggerModule.createDocument(app, config, {
     ignoreGlobalPrefix: true,
     // Every operation refers to it.
-    extraModels: [ErrorDto],
+    extraModels: [ErrorDto, ...(documented?.models ?? [])],
   });
   document.info.description = descriptionOf(document, identity.description);
   for (const { operation } of methodsOf(document)) {
