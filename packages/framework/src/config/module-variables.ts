@@ -33,10 +33,13 @@ export function withFoundVariables(
   modules: ModulesContainer,
   ofService: ServiceVariables,
 ): ServiceVariables {
-  const found = [...modules.values()].flatMap(
-    ({ providers }) => (providers.get(MODULE_VARIABLES)?.instance as ServiceVariables) ?? [],
+  const found = [...modules.values()].map(({ providers }) => providers.get(MODULE_VARIABLES));
+  return merged(
+    ofService,
+    found.flatMap((wrapper) =>
+      wrapper === undefined ? [] : [wrapper.instance as ServiceVariables],
+    ),
   );
-  return merged(ofService, found);
 }
 
 /** @throws TypeError if two have a variable of one name */
