@@ -17,7 +17,7 @@ export interface paths {
          *
          *     Instead of webhooks, there is a stream: with `Accept: text/event-stream`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
          *
-         *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410.
+         *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410, and so is one before a change that was made without a record, such as by SQL.
          */
         get: operations["listChanges"];
         put?: never;
@@ -768,6 +768,8 @@ export interface operations {
                 after?: number;
                 /** @description Only changes of the plant with this id. */
                 plant?: number;
+                /** @description Go on past changes without a record, up to this position: the one that the message of 41000 names. Without `after`, the oldest record that is kept comes first. */
+                acceptGap?: number;
             };
             header?: {
                 /** @description The id of the last event that was received. Has priority over `after`. For server-sent events only. */

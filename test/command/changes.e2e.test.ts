@@ -113,6 +113,18 @@ describe('plant-store changes', () => {
     expect((await run(['--plant', '4'])).stdout).toBe('');
   });
 
+  it('goes on past changes without a record if it is told to, also when it continues', async () => {
+    await createPlants(1, 2);
+    await service.database.query('DELETE FROM plants');
+    const { code, stderr } = await run(['--after', '0']);
+    expect(code).toBe(3);
+    const [, gap] = /acceptGap=(\d+)/.exec(stderr)!;
+    expect(idsIn((await run(['--accept-gap', gap!])).stdout)).toEqual([1, 2]);
+    const { written, interrupt } = follow(service.url, ['--accept-gap', gap!]);
+    await written(2);
+    expect((await interrupt()).stderr).toContain(` --accept-gap ${gap}\n`);
+  });
+
   it.each([['--after', 'x'], ['--plant', '9223372036854775808'], ['--tail']])(
     'does not accept %s %s',
     async (...args) => {

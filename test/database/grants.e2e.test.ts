@@ -8,8 +8,10 @@ import {
   applyMigrations,
   awaitMigrations,
 } from '../../packages/framework/src/database/migrations/migrate.js';
-import { scramVerifier } from '../../packages/framework/src/database/migrations/scram-verifier.js';
-import { grantStatements } from '../../packages/framework/src/database/migrations/service-role.js';
+import {
+  scramVerifier,
+  grantStatements,
+} from '../../packages/framework/src/database/migrations/service-role.js';
 import type { ServiceAccess } from '../../packages/framework/src/database/migrations/service-role.js';
 import { Plant } from '../../src/plants/plant.entity.js';
 import { createDataSource, SCHEMA } from '../support/data-source.js';

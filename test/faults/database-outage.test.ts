@@ -39,7 +39,7 @@ describe('a database that is lost under load', () => {
   }) => {
     for (let round = 1; round <= 10; round += 1) {
       await postgres.endSessions();
-      await crowd.served(300);
+      await crowd.served(100);
     }
     await expectRecovery(crowd);
     await expectReckoning(crowd, postgres, replica);

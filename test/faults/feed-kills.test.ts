@@ -46,10 +46,10 @@ describe('readers of two replicas, while transactions are held open', () => {
       readers.push(...readersOf(urls));
       const rivals = new Rivals(urls);
       const open = new OpenWriters(() => postgres.url);
-      await rivals.served(1_500);
+      await rivals.served(800);
       await pgBouncer.kill();
       await pgBouncer.startAgain();
-      await rivals.served(1_500);
+      await rivals.served(800);
       await open.stop();
       await rivals.stop();
       await expectFeedReckoning(postgres.url, readers);

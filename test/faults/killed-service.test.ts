@@ -5,12 +5,12 @@ import { it } from '../support/deployment.js';
 import { tally } from '../support/reckoning.js';
 import { expectReckoning } from '../support/verdicts.js';
 
-it('keeps acknowledged plants after kill -9 in the middle of batches, ten times', async ({
+it('keeps acknowledged plants after kill -9 in the middle of batches, five times', async ({
   postgres,
   replica,
 }) => {
   const crowd = new Crowd({ urls: [replica.url], clients: 32 });
-  for (let kill = 1; kill <= 10; kill += 1) {
+  for (let kill = 1; kill <= 5; kill += 1) {
     await crowd.served(100);
     // At a random moment, not always right after answers.
     await sleep(kill % 5);
@@ -22,5 +22,5 @@ it('keeps acknowledged plants after kill -9 in the middle of batches, ten times'
   await crowd.served(100);
   await expectReckoning(crowd, postgres, replica);
   // A kill interrupted several requests, so it hit a batch.
-  expect(tally(crowd.attempts)['lost']).toBeGreaterThan(20);
+  expect(tally(crowd.attempts)['lost']).toBeGreaterThan(10);
 });

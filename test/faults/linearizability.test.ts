@@ -9,7 +9,7 @@ import type { Operation } from '../support/linearizability.js';
 import { Rivals } from '../support/rivals.js';
 
 /** Requests that are answered, at least. */
-const REQUESTS = 32_000;
+const REQUESTS = 12_000;
 
 /** How often each replica, PostgreSQL and a backend of it are killed. */
 const ROUNDS = 4;

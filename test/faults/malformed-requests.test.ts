@@ -8,10 +8,10 @@ import { RawSocket } from '../../packages/framework/test/support/raw-socket.js';
 import { isServed } from '../support/reckoning.js';
 
 /** A million takes some twenty minutes: `MALFORMED_REQUESTS=1000000 npm run test:faults -- malformed`. */
-const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 40_000);
+const COUNT = Number(process.env['MALFORMED_REQUESTS'] ?? 20_000);
 
 /** Requests that are generated at once. */
-const PORTION = 2_000;
+const PORTION = 1_000;
 
 /** Connections at a time. */
 const CONNECTIONS = 32;

@@ -25,7 +25,7 @@ describe('behind PgBouncer in transaction mode', () => {
     replicas,
     crowd,
   }) => {
-    await crowd.served(3_000);
+    await crowd.served(1_000);
     expect((await postgres.backends()).length).toBeLessThanOrEqual(SESSIONS);
     const connections = await Promise.all(replicas.map((replica) => replica.connections()));
     expect(connections[0]! + connections[1]!).toBeGreaterThan(SESSIONS);

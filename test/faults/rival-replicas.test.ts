@@ -9,7 +9,7 @@ it('has one winner for each id that clients of two replicas create at once', asy
   replicas,
 }) => {
   const crowd = new Crowd({ urls: replicas.map(({ url }) => url), clients: 32, rivalry: 2n });
-  await crowd.served(6_000, 60_000);
+  await crowd.served(3_000, 60_000);
   await expectReckoning(crowd, postgres, ...replicas);
   expect(Object.keys(tally(crowd.attempts)).toSorted()).toEqual(['200', '40003', '40009']);
 });

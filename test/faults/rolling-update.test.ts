@@ -8,7 +8,7 @@ import type { Replica } from '../support/replica.js';
 import { startHaproxy, startNginx } from '../support/reverse-proxy.js';
 
 /** Creates that are served before, between and after the steps of an update. */
-const SOME = 300;
+const SOME = 100;
 
 let postgres: OwnPostgres;
 let port: number;

@@ -14,7 +14,7 @@ import type { ReverseProxy } from '../support/reverse-proxy.js';
 import { Wallet } from '../support/wallet.js';
 
 /** Creates that are served before, between and after the steps of a rotation. */
-const SOME = 300;
+const SOME = 100;
 
 const [FIRST, SECOND, THIRD] = ['1', '2', '3'].map((digit) => digit.repeat(40)) as [
   string,

@@ -71,64 +71,64 @@ describe('an address that leads to a standby', () => {
     },
   );
 
-  it('fails the start, with the reason in one line and on /health/ready', async ({
-    cluster,
-    workspace,
-  }) => {
-    const service = workspace.start({
-      AUTH_TOKEN: TOKEN,
-      DATABASE_URL: cluster.standby.url,
-      LOG_LEVEL: 'info',
-    });
-    const { management } = await service.logged('starting');
-    await vi.waitFor(async () => {
-      const response = await fetch(`http://${String(management)}/health/ready`);
-      expect([response.status, await response.json()]).toEqual([
-        503,
-        {
-          status: 'unavailable',
-          reason: expect.stringMatching(
-            /^waiting for the database at 127.0.0.1:\d+: the server is a standby$/,
-          ),
-        },
-      ]);
-    }, PATIENCE);
-    expect(await service.exit(60_000)).toEqual({ code: 1, signal: null });
-    expect(service.stderr).toMatch(
-      /^plant-store: DATABASE_URL: 127.0.0.1:\d+ is a standby and was not promoted within 30 s: set the address of the primary\n$/,
-    );
-  });
+  // This test and the next one wait for half a minute and for a minute.
+  it.concurrent(
+    'fails the start, with the reason in one line and on /health/ready',
+    async ({ cluster, workspace }) => {
+      const service = workspace.start({
+        AUTH_TOKEN: TOKEN,
+        DATABASE_URL: cluster.standby.url,
+        LOG_LEVEL: 'info',
+      });
+      const { management } = await service.logged('starting');
+      await vi.waitFor(async () => {
+        const response = await fetch(`http://${String(management)}/health/ready`);
+        expect([response.status, await response.json()]).toEqual([
+          503,
+          {
+            status: 'unavailable',
+            reason: expect.stringMatching(
+              /^waiting for the database at 127.0.0.1:\d+: the server is a standby$/,
+            ),
+          },
+        ]);
+      }, PATIENCE);
+      expect(await service.exit(60_000)).toEqual({ code: 1, signal: null });
+      expect(service.stderr).toMatch(
+        /^plant-store: DATABASE_URL: 127.0.0.1:\d+ is a standby and was not promoted within 30 s: set the address of the primary\n$/,
+      );
+    },
+  );
 
-  it('is logged in one line and, after the time of a failover, shown on /health/ready', async ({
-    cluster,
-    address,
-    replica,
-  }) => {
-    await serves(replica);
-    address.leadTo(cluster.standby.url);
-    await vi.waitFor(async () => expect((await get(replica, 0)).status).toBe(503), PATIENCE);
-    const ready = async () => {
-      const response = await fetch(`${replica.managementUrl}/health/ready`);
-      return { status: response.status, body: await response.json() };
-    };
-    expect((await ready()).status).toBe(200);
-    await vi.waitFor(
-      async () =>
-        expect(await ready()).toEqual({
-          status: 503,
-          body: { status: 'unavailable', reason: 'the database is a standby' },
-        }),
-      { ...PATIENCE, timeout: 90_000 },
-    );
-    const told = replica.service.log.filter(({ msg }) => msg === 'the database is unavailable');
-    expect(told).toEqual([
-      expect.objectContaining({ reason: expect.stringContaining('is a standby') }),
-    ]);
-    address.leadTo(cluster.primary.url);
-    await vi.waitFor(async () => expect((await ready()).status).toBe(200), PATIENCE);
-    await serves(replica);
-    await replica.service.logged('the database is available again');
-  });
+  it.concurrent(
+    'is logged in one line and, after the time of a failover, shown on /health/ready',
+    async ({ cluster, address, replica }) => {
+      await serves(replica);
+      address.leadTo(cluster.standby.url);
+      await vi.waitFor(async () => expect((await get(replica, 0)).status).toBe(503), PATIENCE);
+      const ready = async () => {
+        const response = await fetch(`${replica.managementUrl}/health/ready`);
+        return { status: response.status, body: await response.json() };
+      };
+      expect((await ready()).status).toBe(200);
+      await vi.waitFor(
+        async () =>
+          expect(await ready()).toEqual({
+            status: 503,
+            body: { status: 'unavailable', reason: 'the database is a standby' },
+          }),
+        { ...PATIENCE, timeout: 90_000 },
+      );
+      const told = replica.service.log.filter(({ msg }) => msg === 'the database is unavailable');
+      expect(told).toEqual([
+        expect.objectContaining({ reason: expect.stringContaining('is a standby') }),
+      ]);
+      address.leadTo(cluster.primary.url);
+      await vi.waitFor(async () => expect((await ready()).status).toBe(200), PATIENCE);
+      await serves(replica);
+      await replica.service.logged('the database is available again');
+    },
+  );
 });
 
 describe('roles that are swapped under load', () => {

@@ -15,7 +15,7 @@ export const EXPIRED = '401 40102';
 export const UNAVAILABLE = '503 50300';
 
 /** Creates that are served before, between and after the steps. */
-export const SOME = 300;
+export const SOME = 100;
 
 export const NOTICED = { timeout: PATIENCE, interval: 20 };
 

@@ -1,7 +1,7 @@
 import type { Crowd } from './crowd.js';
 
 /** Creates that are served after each step of a change. */
-const SOME = 300;
+const SOME = 100;
 
 /** The token of clients that change from one to another, request by request, and meanwhile use both. */
 export class Wallet {

@@ -15,6 +15,8 @@ class ChangesOfService {
   readonly followerReads: Readonly<Record<'far' | 'near', Semaphore>>;
   /** Counts records of a table that were removed because of their age. */
   readonly recordPruned: (table: string, records: number) => void;
+  /** Counts changes of a table that were noticed to have no record. */
+  readonly recordUnrecorded: (table: string, changes?: number) => void;
 
   constructor(
     bulkheads: RecordedResource['bulkheads'],
@@ -27,6 +29,12 @@ class ChangesOfService {
     this.recordPruned = metrics.counter<string>(
       metrics.named('changes_pruned_total'),
       'Records of changes that were removed because of their age.',
+      'table',
+      [],
+    );
+    this.recordUnrecorded = metrics.counter<string>(
+      metrics.named('changes_unrecorded_total'),
+      'Times that this replica has noticed changes without a record.',
       'table',
       [],
     );

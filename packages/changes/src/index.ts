@@ -7,7 +7,7 @@ export { OnChange } from './consumers/on-change.decorator.js';
 export type { OnChangeOptions } from './consumers/on-change.decorator.js';
 export type { FeedOptions } from './feed/feed.controller.js';
 export { FeedModule } from './feed/feed.module.js';
-export type { Feed, NextChanges } from './feed/feed.js';
+export type { ChangeParameters, Feed, NextChanges } from './feed/feed.js';
 export { PublishedFeed } from './feed/published-feed.js';
 export type { RecordedChange } from './feed/recorded-change.js';
 export { ChangeOf } from './records/change-of.js';

@@ -27,6 +27,7 @@ async function readsOf(after: bigint): Promise<'far' | 'near'> {
     } as unknown as Statements,
     slots,
     isRecorded: () => true,
+    onUnrecorded: () => {},
   });
   const state = {
     lowWatermark: NEWEST,

@@ -18,7 +18,7 @@ import {
 } from '../../framework/src/index.js';
 import type { Service } from '../../framework/src/app/service.js';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
-import { CHECK_INTERVAL } from '../../framework/src/observability/health-check.js';
+import { CHECK_INTERVAL } from '../../framework/src/observability/health.js';
 import { schemaDifferences } from '../../framework/src/testing.js';
 import { ENHANCERS } from '../../framework/test/support/enhancers.js';
 import { IDENTITY } from '../../framework/test/support/identity.js';
@@ -311,12 +311,13 @@ describe('a consumer in the service', () => {
     await database.query(`UPDATE tools SET name = 'Axe'`);
     await create(service, 2);
     await vi.waitFor(
-      async () => expect(await ask(service, '/health/ready')).toContain('no longer kept'),
+      async () => expect(await ask(service, '/health/ready')).toContain('made without a record'),
       { timeout: PATIENCE, interval: CHECK_INTERVAL / 4 },
     );
     expect(await ask(service, '/metrics')).toContain(
       'change_consumer_lost{consumer="Notices.told"} 1\n',
     );
+    expect(await ask(service, '/metrics')).toContain('changes_unrecorded_total{table="tools"} 1\n');
     expect(told()).toEqual([1]);
     await database.query(
       `UPDATE change_consumers SET position = (SELECT pruned_to FROM tool_changes_horizon())`,

@@ -22,6 +22,7 @@ const PAGE_SIZE = 1_000;
 export interface ChangesOptions {
   readonly feed: Feed;
   readonly after?: bigint | undefined;
+  readonly acceptGap?: bigint | undefined;
   /** The id of the only record whose changes are wanted. */
   readonly selected: string | undefined;
   readonly follow?: true;
@@ -133,12 +134,12 @@ function positionOf(found: unknown): bigint {
   return BigInt(String((found as { readonly position: unknown }).position));
 }
 
-function queryOf({ feed: { selection }, after, selected }: ChangesOptions): object {
-  return { after, ...(selection && { [selection.name]: selected }) };
+function queryOf({ feed: { selection }, after, acceptGap, selected }: ChangesOptions): object {
+  return { after, ...(selection && { [selection.name]: selected }), acceptGap };
 }
 
 function commandOf(
-  { feed, after, selected, follow }: ChangesOptions,
+  { feed, after, acceptGap, selected, follow }: ChangesOptions,
   { identity, feeds }: Service,
 ): string {
   const choice = choiceOf(feed.name, '--feed', feeds[0]);
@@ -147,5 +148,6 @@ function commandOf(
     feed.selection && selected !== undefined
       ? ` --${optionOf(feed.selection.name)} ${selected}`
       : '';
-  return `${identity.name} changes${choice}${mode} --after ${after}${selection}`;
+  const gap = acceptGap === undefined ? '' : ` --accept-gap ${acceptGap}`;
+  return `${identity.name} changes${choice}${mode} --after ${after}${selection}${gap}`;
 }

@@ -204,7 +204,8 @@ function addChangesCommand(
     .command('changes')
     .description('Write the recorded changes to standard output, as NDJSON.')
     .option('--follow', 'go on with the changes that come')
-    .option('--after <position>', 'begin after this position (default: with the oldest)', int64);
+    .option('--after <position>', 'begin after this position (default: with the oldest)', int64)
+    .option('--accept-gap <position>', 'go on past changes without a record up to here', int64);
   if (feeds.length > 1) {
     const names = feeds.map(({ name }) => name);
     const choice = new Option('--feed <feed>', 'which changes');
@@ -220,7 +221,7 @@ function addChangesCommand(
   }
   changes
     .addHelpText('after', changesHelp(service, feed))
-    .action(async (given: Pick<ChangesOptions, 'follow' | 'after'>) => {
+    .action(async (given: Pick<ChangesOptions, 'follow' | 'after' | 'acceptGap'>) => {
       const { writeChanges } = await import('./changes.js');
       const options = { ...given, feed, selected };
       end(await writeChanges(options, await connection(), terminal, signal));

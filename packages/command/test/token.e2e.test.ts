@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { ISSUED_TOKENS_SCHEMA } from '../../framework/src/auth/issued-tokens/schema.js';
+import { ISSUED_TOKENS_SCHEMA } from '../../framework/src/auth/issued-tokens/access-token.entity.js';
 import { dataSourceFor } from '../../framework/test/support/data-source.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
 import type { TestDatabase } from '../../framework/test/support/test-database.js';

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,8 +36,17 @@ async function install(clone: string): Promise<void> {
   const [needed, present] = await Promise.all(
     [clone, '.'].map((place) => readFile(join(place, 'package-lock.json'), 'utf8')),
   );
-  if (needed === present) await linkPackages(clone);
-  else await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+  if (needed !== present) {
+    await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
+    return;
+  }
+  await linkPackages(clone);
+  // The compiler takes what is compiled already, where the sources are as they were.
+  for (const name of await readdir(join(clone, 'packages'))) {
+    const build = join('packages', name, 'build');
+    if (!existsSync(build)) continue;
+    await cp(build, join(clone, build), { recursive: true, preserveTimestamps: true });
+  }
 }
 
 /** Packs today's packages under the higher version. */
@@ -52,8 +62,8 @@ async function packNext(): Promise<void> {
     const file = join(unpacked, 'package/package.json');
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.replaceAll(`"${version}"`, `"${NEXT}"`));
-    const words = ['pack', '--silent', '--ignore-scripts', '--pack-destination', next];
-    await execute('npm', words, join(unpacked, 'package'));
+    const tarball = join(next, name.replace(version, NEXT));
+    await execute('tar', ['-czf', tarball, '-C', unpacked, 'package'], folder);
   }
 }
 

@@ -29,14 +29,10 @@ export { Page } from './http/responses/page.js';
 export type { PageParameters } from './http/responses/page.js';
 /** An error in one line for the log, without values of users. */
 export { describeError } from './observability/describe-error.js';
-/** @deprecated Use `describeError`. */
-export { describeError as describeFailure } from './observability/describe-error.js';
 /** Injection token of the log of the process, a logger of pino. */
 export { LOGGER } from './observability/logger.js';
 /** The declared columns of an entity whose properties are in its DTO. */
 export { propertyColumnsOf } from './resources/properties/dto-of.js';
-/** @deprecated Use `propertyColumnsOf`. */
-export { propertyColumnsOf as memberColumnsOf } from './resources/properties/dto-of.js';
 /** The columns of an entity as SQL and as JSON, for tables that are no resource of their own. */
 export { EntityColumns, rowToJson } from './resources/properties/entity-columns.js';
 export type { EntityColumn } from './resources/properties/entity-column.js';

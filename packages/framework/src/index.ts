@@ -6,7 +6,7 @@ import './http/server/express.js';
 
 export { AuthGuard } from './auth/auth.guard.js';
 export type { Principal } from './auth/principal.js';
-export { hasScope } from './auth/scopes/has-scope.js';
+export { hasScope } from './auth/principal.js';
 export type { TokenVerifier } from './auth/token-verifier.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/scopes/require-scope.decorator.js';
@@ -31,7 +31,7 @@ export { SERVICE_RANGE, allErrors, defineErrors } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
 export { FrameworkModule } from './app/framework.module.js';
-export { Created } from './http/responses/created.js';
+export { Created } from './http/responses/representation.js';
 export type { Precondition } from './http/responses/entity-tag.js';
 export type { EventStream } from './http/responses/event-stream.js';
 export { MAX_FILTERS } from './http/responses/page.js';
@@ -48,7 +48,7 @@ export {
   NoOtherParameters,
   NoParametersDto,
 } from './http/body/dto.pipe.js';
-export { PATCH_TYPES } from './http/body/merge-patch.js';
+export { PATCH_TYPES } from './http/body/json-body.js';
 export { LinesFile, NdjsonLines } from './http/body/ndjson.js';
 export { Health } from './observability/health.js';
 export type { HealthCheckOptions } from './observability/health.js';
@@ -69,7 +69,7 @@ export type {
 } from './resources/recording/change-recorder.js';
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
-export type { Filled, Lasting, Managed } from './resources/properties/filled.js';
+export type { Defaulted, Filled, Lasting, Managed } from './resources/properties/filled.js';
 export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
 export type { Origin } from './resources/recording/actor.js';
 export {
@@ -139,7 +139,7 @@ export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
 export { ServiceManaged } from './resources/properties/service-managed.js';
-export { Sortable } from './resources/reads/sort.js';
+export { Sortable, SortableBy } from './resources/reads/sort.js';
 export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';

@@ -7,7 +7,6 @@ import type { EntityColumns, Key, UsedFilter } from '@resource-service/framework
 import { ChangeWriter } from './change-writer.js';
 import type { WrittenChange } from './change-writer.js';
 import type { FeedStates } from './feed-state.js';
-import { pruned } from './position.js';
 import type { RecordedChange } from './recorded-change.js';
 
 export interface ChangePagesOptions {
@@ -27,6 +26,8 @@ export interface ChangeQuery {
   readonly after: bigint;
   /** Whether the reader begins with the oldest record: then none is missing, whatever was removed. */
   readonly isFirst: boolean;
+  /** Changes without a record up to this position do not keep it from reading. */
+  readonly acceptGap?: bigint | undefined;
   /** The last position that it may read: a low watermark. */
   readonly until: bigint;
   /** Only changes of this id. */
@@ -67,7 +68,7 @@ export class ChangePages {
   ): Promise<FoundChanges<Change>> {
     const { limit, maxBytes, after, isFirst, until, id } = query;
     const { statements } = this.options;
-    const filters: UsedFilter[] = [[this.reach(isFirst ? MAX_INT64 : after), until]];
+    const filters: UsedFilter[] = [[this.reach(query), until]];
     if (id !== undefined) filters.push([this.ofId(), id]);
     const page = { start: after + 1n, end: MAX_INT64, sort: BY_ID, limit, filters, maxBytes };
     let rows = await statements.rows(this.statements.short(page));
@@ -79,7 +80,7 @@ export class ChangePages {
     // The statement finds nothing after a position that was pruned meanwhile.
     if (rows.length === 0 && !isFirst) {
       const { prunedTo } = await this.states.read();
-      if (after < prunedTo) throw pruned(prunedTo);
+      await this.states.requireKept(query, prunedTo);
     }
     const writer = (this.writer ??= new ChangeWriter(
       this.options.property,
@@ -88,17 +89,18 @@ export class ChangePages {
     return { changes: rows.slice(0, limit).map((row) => toChange(writer, row)), isWhole };
   }
 
-  /**
-   * The condition that a record is within the reach of a reader, in the snapshot in which it is read.
-   *
-   * @param known a position that must not be below the last one that was pruned
-   */
-  private reach(known: bigint): Filter<unknown> {
-    const { tableName, key } = this.options.records();
-    const prunedTo = escapeIdentifier(`${tableName}_pruned_to`);
+  /** The condition that a record is within the reach of a reader, in the snapshot in which it is read. */
+  private reach({ after, isFirst, acceptGap = 0n }: ChangeQuery): Filter<unknown> {
+    const { table, tableName, key } = this.options.records();
+    const prunedTo = `(SELECT ${escapeIdentifier(`${tableName}_pruned_to`)}())`;
     return {
-      where: (until, parameter) =>
-        `${key.name} <= ${parameter(String(until))} AND ${parameter(String(known))} >= (SELECT ${prunedTo}())`,
+      where: (until, parameter) => {
+        const known = parameter(String(isFirst ? MAX_INT64 : after));
+        const accepts = (): string =>
+          `${parameter(String(acceptGap))} >= ${prunedTo} AND ${known} >= (SELECT min(${key.name}) FROM ${table})`;
+        const isKnown = `${known} >= ${prunedTo}`;
+        return `${key.name} <= ${parameter(String(until))} AND ${isFirst || acceptGap <= after ? isKnown : `(${isKnown} OR ${accepts()})`}`;
+      },
     };
   }
 

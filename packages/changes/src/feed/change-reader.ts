@@ -3,14 +3,14 @@ import { ChangePages } from './change-pages.js';
 import type { ChangePagesOptions, ChangeQuery } from './change-pages.js';
 import { FeedStates } from './feed-state.js';
 import type { FeedState, FeedStatesOptions } from './feed-state.js';
-import { incarnationOf, MAX_POSITION, otherServer, pruned } from './position.js';
+import { incarnationOf, MAX_POSITION, otherServer } from './position.js';
 
 export interface ChangeReaderOptions extends ChangePagesOptions, FeedStatesOptions {
   readonly isRecorded: () => boolean;
 }
 
 /** Where a reader starts. */
-export interface Start extends FeedState, Pick<ChangeQuery, 'after' | 'isFirst'> {}
+export interface Start extends FeedState, Pick<ChangeQuery, 'after' | 'isFirst' | 'acceptGap'> {}
 
 /** Reads the changes of a resource in an order in which no reader misses one (docs/decisions/order-of-changes.md). */
 export class ChangeReader {
@@ -28,14 +28,18 @@ export class ChangeReader {
    * Where a reader starts, and how far it can read.
    *
    * @param after `undefined`: at the oldest record that is left
+   * @param acceptGap changes without a record up to this position may be missing
    * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
-  async startOf(after: bigint | undefined): Promise<Start> {
+  async startOf(after: bigint | undefined, acceptGap = 0n): Promise<Start> {
     if (!this.options.isRecorded()) throw new ServiceException(ERRORS.noSuchPath);
     const state = await this.states.readShared();
     const { newest, prunedTo, lowWatermark, incarnationStart } = state;
-    if (after === undefined) return { ...state, after: prunedTo, isFirst: true };
+    const isAccepted = acceptGap >= prunedTo;
+    if (after === undefined) {
+      return { ...state, after: isAccepted ? 0n : prunedTo, isFirst: true, acceptGap };
+    }
     // A read-only server that has just taken over may lack positions that the former one has given.
     if (after > newest) await this.states.requireKnownServer();
     const isOther = incarnationOf(after) !== incarnationOf(newest);
@@ -46,10 +50,13 @@ export class ChangeReader {
         `there is no position ${after}: the newest is ${newest}`,
       );
     }
-    if (after < prunedTo) throw pruned(prunedTo);
+    if (after < prunedTo) {
+      const check = () => this.states.requireKept({ after, acceptGap }, prunedTo);
+      await (isAccepted ? this.options.slots.run(check) : check());
+    }
     // The low watermark is a position of this server, so a reader that has read everything needs no check.
     if (after < incarnationStart && after !== lowWatermark) await this.requireOwn(after);
-    return { ...state, after, isFirst: false };
+    return { ...state, after, isFirst: false, acceptGap };
   }
 
   /**

@@ -26,7 +26,7 @@ export function feedOperations(docs: FeedDocs, change: Type) {
 
 Instead of webhooks, there is a stream: with \`Accept: text/event-stream\`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). \`limit\` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with \`Last-Event-ID\` misses nothing, and receives nothing twice.
 
-Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410.`,
+Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410, and so is one before a change that was made without a record, such as by SQL.`,
       }),
       ApiExtraModels(change),
       ApiHeader({

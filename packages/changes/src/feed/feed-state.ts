@@ -2,6 +2,7 @@ import { escapeIdentifier } from 'pg';
 import { prepared } from '@resource-service/framework/extension';
 import type { Statements } from '@resource-service/framework';
 import type { EntityColumns, Semaphore } from '@resource-service/framework/extension';
+import { pruned, unrecorded } from './position.js';
 
 /** Where a reader can be. */
 export interface FeedState {
@@ -9,7 +10,7 @@ export interface FeedState {
   readonly lowWatermark: bigint;
   /** The newest position that was given to a record, which may not be committed yet. */
   readonly newest: bigint;
-  /** Records up to this position were removed because of their age. */
+  /** Records up to this position were removed because of their age, or a change up to it has none. */
   readonly prunedTo: bigint;
   /** Where the incarnation of the server begins: a server that may lack records that were read before has another one. */
   readonly incarnationStart: bigint;
@@ -22,11 +23,17 @@ export interface FeedStatesOptions {
   readonly records: () => EntityColumns;
   readonly statements: Statements;
   readonly slots: Semaphore;
+  /** Called when a change up to this position is noticed to have no record, and at the start if records from before are left. */
+  readonly onUnrecorded: (position: bigint, isNew: boolean) => void;
 }
 
 /** Reads the state of a feed. */
 export class FeedStates {
   readonly readShared = shared(() => this.options.slots.run(() => this.read()));
+  /** The last `prunedTo` that was reported if it had to be. */
+  private reported: bigint | undefined;
+  /** Thousands of followers can be rejected at once, for one reason. */
+  private cause: { readonly prunedTo: bigint; readonly isUnrecorded: Promise<boolean> } | undefined;
   private wanted = new Set<bigint>();
   private readonly nearest = shared(() => {
     const positions = [...this.wanted];
@@ -45,6 +52,7 @@ export class FeedStates {
       values: [],
     });
     const [lowWatermark, newest, prunedTo, incarnationStart, isBlocked] = row!;
+    void this.report(BigInt(prunedTo));
     return {
       lowWatermark: BigInt(lowWatermark),
       newest: BigInt(newest),
@@ -52,6 +60,20 @@ export class FeedStates {
       incarnationStart: BigInt(incarnationStart),
       isBlocked,
     };
+  }
+
+  /** @throws ServiceException `changes-pruned` if a reader would miss records, or a change without one that it does not accept */
+  async requireKept(
+    { after, acceptGap = 0n }: { readonly after: bigint; readonly acceptGap?: bigint | undefined },
+    prunedTo: bigint,
+  ): Promise<void> {
+    if (after >= prunedTo) return;
+    const isAccepted = acceptGap >= prunedTo;
+    // Pruning begins with the oldest record.
+    if (isAccepted && (await this.hasRecordUpTo(after))) return;
+    throw !isAccepted && (await this.isUnrecorded(prunedTo))
+      ? unrecorded(prunedTo)
+      : pruned(prunedTo);
   }
 
   /** @throws ServiceException `database-unavailable` if the server is another one, and could not note it yet */
@@ -65,6 +87,42 @@ export class FeedStates {
   async nearestTo(position: bigint): Promise<bigint> {
     this.wanted.add(position);
     return (await this.nearest()).get(position)!;
+  }
+
+  private async report(prunedTo: bigint): Promise<void> {
+    const { reported } = this;
+    if (reported !== undefined && prunedTo <= reported) return;
+    this.reported = prunedTo;
+    try {
+      if (await this.isUnrecorded(prunedTo)) {
+        this.options.onUnrecorded(prunedTo, reported !== undefined);
+      }
+    } catch {
+      // The pool reports outages. The next read tries again.
+      this.reported = reported;
+    }
+  }
+
+  /** Whether a change without a record is why readers begin after this position: it leaves the records before it. */
+  private isUnrecorded(prunedTo: bigint): Promise<boolean> {
+    if (this.cause?.prunedTo !== prunedTo) {
+      const cause = { prunedTo, isUnrecorded: this.hasRecordUpTo(prunedTo) };
+      this.cause = cause;
+      cause.isUnrecorded.catch(() => {
+        if (this.cause === cause) this.cause = undefined;
+      });
+    }
+    return this.cause.isUnrecorded;
+  }
+
+  private async hasRecordUpTo(position: bigint): Promise<boolean> {
+    const { statements, records } = this.options;
+    const { table, key } = records();
+    const [row] = await statements.rows<[boolean]>({
+      text: `SELECT EXISTS (SELECT FROM ${table} WHERE ${key.name} <= $1)`,
+      values: [String(position)],
+    });
+    return row![0];
   }
 
   private async readNearest(positions: readonly bigint[]): Promise<ReadonlyMap<bigint, bigint>> {

@@ -15,7 +15,7 @@ import type {
   PageParameters,
   Scope,
 } from '@resource-service/framework/extension';
-import type { Feed } from './feed.js';
+import type { ChangeParameters, Feed } from './feed.js';
 import { changeDto, LatestPositionDto, listChangesDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
 import { feedOperations } from './feed-operations.js';
@@ -34,7 +34,7 @@ export type FeedOptions = FeedParts &
   /** @deprecated Use `property`. */
   (Pick<FeedDocs, 'property'> | { readonly member: string });
 
-type ListQuery = PageParameters<bigint> & Readonly<Record<string, unknown>>;
+type ListQuery = ChangeParameters & Readonly<Record<string, unknown>>;
 
 /** The class of a controller with the operations on the changes of a resource. */
 export function feedController(options: FeedOptions): Type {
@@ -75,7 +75,8 @@ export function feedController(options: FeedOptions): Type {
       const id = query[property] as Key | undefined;
       if (!acceptsEvents(request)) return this.changes.list(query, id);
       const principal = requirePrincipal(request);
-      return this.changes.follow({ principal, after: last ?? query.after, id, signal });
+      const { after, acceptGap } = query;
+      return this.changes.follow({ principal, after: last ?? after, acceptGap, id, signal });
     }
 
     @Get('latest')

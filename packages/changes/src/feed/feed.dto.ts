@@ -9,7 +9,7 @@ import {
   UuidParameter,
 } from '@resource-service/framework';
 import { UUID_SCHEMA } from '@resource-service/framework/extension';
-import type { PageParameters } from '@resource-service/framework/extension';
+import type { ChangeParameters } from './feed.js';
 
 /** What the documentation of a feed needs to know of its resource. */
 export interface FeedDocs {
@@ -102,12 +102,8 @@ export function changeDto({ one, noun, property, schema, stored, example }: Feed
   return ChangeDto;
 }
 
-/** The class of the parameters of a page of changes. The parameter with the name of the content is the id of a row. */
-export function listChangesDto({
-  noun,
-  property,
-  example,
-}: FeedDocs): Type<PageParameters<bigint>> {
+/** The class of {@link ChangeParameters}. The parameter with the name of the content is the id of a row. */
+export function listChangesDto({ noun, property, example }: FeedDocs): Type<ChangeParameters> {
   @NoOtherParameters()
   class ListChangesDto {
     @Limit()
@@ -120,5 +116,9 @@ export function listChangesDto({
   }
   const IdParameter = typeof example.id === 'string' ? UuidParameter : Int64Parameter;
   IdParameter(`Only changes of the ${noun} with this id.`)(ListChangesDto.prototype, property);
+  // Behind it: commands of earlier releases take the first parameter that they do not know for the id.
+  Int64Parameter(
+    'Go on past changes without a record, up to this position: the one that the message of 41000 names. Without `after`, the oldest record that is kept comes first.',
+  )(ListChangesDto.prototype, 'acceptGap');
   return ListChangesDto;
 }

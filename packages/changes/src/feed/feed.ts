@@ -19,6 +19,12 @@ export interface NextChanges {
   readonly signal: AbortSignal;
 }
 
+/** The parameters of a page of changes. */
+export interface ChangeParameters extends PageParameters<bigint> {
+  /** Changes without a record up to this position may be missing. */
+  readonly acceptGap?: bigint | undefined;
+}
+
 /** The changes of a resource, as clients read them. */
 export class Feed {
   constructor(
@@ -34,10 +40,12 @@ export class Feed {
    * @throws ServiceException `no-such-path` if changes are not recorded, `changes-pruned`, `position-unknown`,
    *   `too-many-lists`
    */
-  async list<Query extends PageParameters<bigint>>(query: Query, id?: Key): Promise<Page<Query>> {
-    const { after, isFirst, lowWatermark: until } = await this.reader.startOf(query.after);
+  async list<Query extends ChangeParameters>(query: Query, id?: Key): Promise<Page<Query>> {
+    const { limit } = query;
+    const start = await this.reader.startOf(query.after, query.acceptGap);
+    const { after, isFirst, acceptGap, lowWatermark: until } = start;
     if (after >= until) return new Page([], undefined, query);
-    const wanted = { after, isFirst, until, id, limit: query.limit, maxBytes: MAX_PAGE_BYTES };
+    const wanted = { after, isFirst, acceptGap, until, id, limit, maxBytes: MAX_PAGE_BYTES };
     const { changes, isWhole } = await this.slots.run(() => this.reader.pages.read(wanted));
     const position = isWhole ? undefined : changes.at(-1)?.position;
     return new Page(

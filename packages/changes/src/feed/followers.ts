@@ -39,6 +39,8 @@ export interface Following {
   readonly principal: Principal;
   /** The last position that the client knows; `undefined`: it begins with the oldest record. */
   readonly after: bigint | undefined;
+  /** Changes without a record up to this position may be missing. */
+  readonly acceptGap?: bigint | undefined;
   /** Only changes of this id. */
   readonly id?: Key | undefined;
   /** Aborts when nobody needs more, or may read more. */
@@ -76,7 +78,7 @@ export class Followers {
     const { kind, id } = following.principal;
     const giveBack = slots.take(`${kind}:${id}`);
     try {
-      const start = await reader.startOf(following.after);
+      const start = await reader.startOf(following.after, following.acceptGap);
       const events = this.events(start, following, giveBack);
       // Only a generator that has begun gives back what it holds when it ends.
       await events.next();
@@ -102,6 +104,7 @@ export class Followers {
     }
     const leave = this.tail.attend(start);
     this.count += 1;
+    const { acceptGap } = start;
     let { after: position, isFirst } = start;
     // The incarnation when the position was checked.
     let verified = start.incarnationStart;
@@ -112,7 +115,8 @@ export class Followers {
       while (!signal.aborted) {
         const { incarnationStart } = this.tail;
         const isOtherServer = incarnationStart !== verified;
-        const found = await this.eventsAfter({ after: position, isFirst, id }, isOtherServer);
+        const query = { after: position, isFirst, acceptGap, id };
+        const found = await this.eventsAfter(query, isOtherServer);
         if (found !== undefined) verified = incarnationStart;
         const { events, position: next } = found ?? { events: [], position };
         const wanted = id === undefined ? events : events.filter((event) => event.id === id);
@@ -147,12 +151,12 @@ export class Followers {
 
   /** @returns `undefined` if too many read */
   private async eventsAfter(
-    query: Pick<ChangeQuery, 'after' | 'isFirst' | 'id'>,
+    query: Omit<ChangeQuery, 'until' | 'limit' | 'maxBytes'>,
     isOtherServer: boolean,
   ): Promise<NextEvents | undefined> {
     const { reader, reads } = this.options;
     try {
-      if (isOtherServer && !query.isFirst) await reader.startOf(query.after);
+      if (isOtherServer && !query.isFirst) await reader.startOf(query.after, query.acceptGap);
       const recent = this.tail.after(query.after);
       if (recent !== undefined) return recent;
       const until = this.tail.position;

@@ -41,6 +41,14 @@ export function pruned(prunedTo: bigint): ServiceException {
   );
 }
 
+/** The rejection of a reader that would miss a change without a record. */
+export function unrecorded(position: bigint): ServiceException {
+  return new ServiceException(
+    ERRORS.changesPruned,
+    `a change up to position ${position} was made without a record, such as by SQL: copy everything again, or go on without it with acceptGap=${position}`,
+  );
+}
+
 /** The rejection of a position that another server has given. */
 export function otherServer(position: bigint): ServiceException {
   return new ServiceException(

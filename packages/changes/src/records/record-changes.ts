@@ -6,7 +6,9 @@ import type { Change } from './change-of.js';
 import { Recorder } from './recorder.js';
 
 /** Other properties of a change, and parameters of a page of changes, where the name of the content is the id of a row. */
-const NOT_CONTENT = new Set('position time kind id principal requestId limit after'.split(' '));
+const NOT_CONTENT = new Set(
+  'position time kind id principal requestId limit after acceptGap'.split(' '),
+);
 
 /**
  * Records the changes of a resource: its creates, updates and removals. The repository gets a feed of them, `changes`.

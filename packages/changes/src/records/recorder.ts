@@ -17,6 +17,7 @@ const RETRY = 1_000;
 /** Records the changes of a resource in a table, and offers them as a feed. */
 export class Recorder implements ChangeRecorder<Feed> {
   readonly changes: Feed;
+  private readonly reader: ChangeReader;
   private known: ChangeStatements | undefined;
   /** The database could not tell yet whether changes can be recorded, or could not note that they are. */
   private isPending = false;
@@ -32,7 +33,7 @@ export class Recorder implements ChangeRecorder<Feed> {
   ) {
     const { dto, columns, statements, bulkheads, shutdown, logger } = resource;
     const ofService = changesOfService(resource);
-    const reader = new ChangeReader({
+    const reader = (this.reader = new ChangeReader({
       property,
       dto,
       columns,
@@ -40,7 +41,8 @@ export class Recorder implements ChangeRecorder<Feed> {
       statements,
       slots: bulkheads.lists,
       isRecorded: () => this.isRecorded,
-    });
+      onUnrecorded: (position, isNew) => this.reportUnrecorded(position, isNew),
+    }));
     const { followerSlots: slots, followerReads: reads } = ofService;
     const followers = new Followers({ reader, slots, reads, shutdown, logger });
     if (this.isWanted !== false) ofService.observe(resource, followers);
@@ -132,12 +134,28 @@ export class Recorder implements ChangeRecorder<Feed> {
     if (this.known === undefined) return;
     const { statements, logger, config } = this.resource;
     const { tableName: table } = this.records();
-    const { recordPruned } = changesOfService(this.resource);
+    const { recordPruned, recordUnrecorded } = changesOfService(this.resource);
     const statement = {
       text: `SELECT ${escapeIdentifier(`prune_${table}`)}(now() - make_interval(secs => $1), $2)`,
       values: [config.changes.retention / 1_000],
     };
-    const onPruned = (pruned: number): void => recordPruned(table, pruned);
+    // An increase is seen from the first one.
+    recordUnrecorded(this.resource.columns().tableName, 0);
+    const onPruned = (pruned: number): void => {
+      recordPruned(table, pruned);
+      // Without readers, nobody else notices changes without a record.
+      this.reader.states.read().catch(() => {});
+    };
     void prune({ table, rows: 'changes', statement, statements, logger, onPruned }, signal);
+  }
+
+  private reportUnrecorded(position: bigint, isNew: boolean): void {
+    const { logger, columns } = this.resource;
+    const { tableName: table } = columns();
+    if (isNew) changesOfService(this.resource).recordUnrecorded(table);
+    logger.warn(
+      { event: 'unrecorded-change', table, position: String(position) },
+      `${table} was changed without a record, such as by SQL: readers of its changes get 41000 (docs/changes.md#changes-without-a-record)`,
+    );
   }
 }

@@ -6,25 +6,28 @@ const SECONDS: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, 
 const MAX_LIFETIME = 3_650 * 86_400;
 
 /** Longest time for which a token may have two secrets. */
-export const MAX_GRACE = 90 * 86_400;
-
-/** Seconds of a text such as `90d`, `24h`, `30m` or `10s`; `undefined` for any other text. */
-export function duration(text: string): number | undefined {
-  const [, count, unit = ''] = /^(\d{1,9})([dhms])$/.exec(text) ?? [];
-  const seconds = SECONDS[unit];
-  return seconds === undefined ? undefined : Number(count) * seconds;
-}
+const MAX_GRACE = 90 * 86_400;
 
 export function lifetime(text: string): Lifetime {
   if (text === 'never') return 'never';
-  const seconds = duration(text);
-  if (seconds !== undefined && seconds > 0 && seconds <= MAX_LIFETIME) return seconds;
+  return duration(text, 1, MAX_LIFETIME, 'at most 3650d, such as 90d, 24h or 30m, or never');
+}
+
+export function grace(text: string): number {
+  return duration(text, 0, MAX_GRACE, 'at most 90d, such as 24h or 30m');
+}
+
+/** In seconds. */
+function duration(text: string, least: number, most: number, constraint: string): number {
+  const [, count, unit = ''] = /^(\d{1,9})([dhms])$/.exec(text) ?? [];
+  const seconds = Number(count) * (SECONDS[unit] ?? NaN);
+  if (seconds >= least && seconds <= most) return seconds;
   requireUnit(text);
-  throw new InvalidArgumentError('It must be at most 3650d, such as 90d, 24h or 30m, or never.');
+  throw new InvalidArgumentError(`It must be ${constraint}.`);
 }
 
 /** For a text such as `1y`. */
-export function requireUnit(text: string): void {
+function requireUnit(text: string): void {
   const [, unit] = /^\d+ *(\D*)$/.exec(text) ?? [];
   if (unit === undefined || unit in SECONDS) return;
   const what = unit === '' ? 'It has no unit' : `There is no unit ${unit}`;

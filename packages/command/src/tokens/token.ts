@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import { StartupError } from '@resource-service/framework/command';
 import type { Lifetime, TokenDetails } from '@resource-service/framework/tokens';
 import { CommandError, EXIT, usageError } from '../command-error.js';
-import { duration, lifetime, MAX_GRACE, requireUnit, tokenName } from './durations.js';
+import { grace, lifetime, tokenName } from './durations.js';
 import type { Service } from '../service.js';
 import type { Terminal } from '../terminal.js';
 import { tokenTable } from './token-table.js';
@@ -216,11 +216,4 @@ function scopesIn(known: readonly string[]) {
     }
     return [...new Set([...others, text])];
   };
-}
-
-function grace(text: string): number {
-  const seconds = duration(text);
-  if (seconds !== undefined && seconds <= MAX_GRACE) return seconds;
-  requireUnit(text);
-  throw new InvalidArgumentError('It must be at most 90d, such as 24h or 30m.');
 }

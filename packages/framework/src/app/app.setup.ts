@@ -44,7 +44,6 @@ const createWithNest: Create = (root, adapter, options) =>
 /**
  * Builds the application, without connecting to the database, calling hooks of modules or listening on a port.
  *
- * @param app imports `FrameworkModule.forRoot(…)`
  * @throws StartupError with a line for each mistake in its classes
  */
 export async function createApp(

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { Type } from '@nestjs/common';
+import { unlessAborted } from '../bounds/waits.js';
 import { isPublicToken, readConfig, withDatabase } from '../config/config.js';
 import type { ServiceConfig } from '../config/config.js';
 import { identityOf, serviceModuleOf } from './framework.module.js';
@@ -54,7 +55,8 @@ async function serve(
   signal: AbortSignal,
   announcement: (address: AddressInfo) => string,
 ): Promise<void> {
-  const service = await unlessAborted(startService(app, config, observability, signal), signal);
+  // A migration ignores the signal.
+  const service = await unlessAborted(signal, startService(app, config, observability, signal));
   const { logger, tracer } = observability;
   const { address, management } = service;
   const { publicBaseUrl, docsEnabled } = config.http;
@@ -73,10 +75,4 @@ async function serve(
   await service.stop();
   await tracer.stop();
   logger.info('stopped');
-}
-
-/** Stops waiting for `work`, such as a migration, when the signal aborts. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = signal.aborted ? Promise.resolve() : once(signal, 'abort');
-  return Promise.race([work, aborted.then(() => Promise.reject(signal.reason as Error))]);
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Abstract, Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
+import { waitAtMost } from '../bounds/waits.js';
 import { createApp } from './app.setup.js';
 import type { Create } from './app.setup.js';
 import type { ServiceConfig } from '../config/config.js';
@@ -11,10 +12,9 @@ import type { HttpLimits } from '../http/server/limits.js';
 import { DATABASE_LIMITS } from '../database/limits.js';
 import type { DatabaseLimits } from '../database/limits.js';
 import { poolOf } from '../database/connections/bounded-pool.js';
-import { connect } from '../database/connect.js';
 import type { DatabaseSchema } from '../database/data-source.js';
 import { SCHEMA } from '../database/schema.module.js';
-import { applyMigrations, awaitMigrations } from '../database/migrations/migrate.js';
+import { prepareDatabase } from '../database/migrations/migrate.js';
 import type { HttpServer } from '../http/server/http-server.js';
 import { addressText, listen } from '../http/server/listen.js';
 import { ManagementServer } from '../management/management-server.js';
@@ -71,13 +71,7 @@ export async function startService(
     logger.info({ management: addressText(management) }, 'starting');
     const dataSource = app.get(DataSource);
     const waiting = { log: logger, signal, onWait: (reason: string) => readiness.notReady(reason) };
-    await connect(dataSource, waiting);
-    readiness.notReady('waiting for the migrations');
-    const { migrateOnStart, serviceRole: role } = config.database;
-    if (migrateOnStart) {
-      const access = role && { role, schema: app.get<DatabaseSchema>(SCHEMA) };
-      await applyMigrations(dataSource, waiting, access);
-    } else await awaitMigrations(dataSource, waiting);
+    await prepareDatabase(dataSource, config, app.get<DatabaseSchema>(SCHEMA), waiting);
     readiness.notReady('starting');
     // Only now, because hooks of modules may use repositories.
     await app.init();
@@ -114,6 +108,6 @@ async function stop(
 
 async function close(app: NestExpressApplication, limits: ShutdownLimits): Promise<void> {
   // The pool would wait for a statement that hangs.
-  await Promise.race([app.close(), sleep(limits.close, undefined, { ref: false })]);
+  await waitAtMost(limits.close, app.close());
   await app.get(ManagementServer).close();
 }

@@ -13,7 +13,6 @@ import { routeMistakes } from './route-checks.js';
  * Finds what would otherwise go wrong at a request, or in the tables. It needs no database, so the migration commands and the
  * documents have the same checks as the start, before anything is written.
  *
- * @param module imports `FrameworkModule.forRoot(…)`
  * @throws StartupError with a line for each mistake
  */
 export async function checkDeclarations(app: INestApplication, module: Type): Promise<void> {

@@ -5,8 +5,7 @@ import type { Request } from 'express';
 import { Metrics } from '../observability/metrics.js';
 import { Authenticator } from './authenticator.js';
 import type { Principal, Scope } from './principal.js';
-import { rateLimitFields } from './rate-limited.error.js';
-import { RateLimits } from './rate-limits.js';
+import { rateLimitFields, RateLimits } from './rate-limits.js';
 import {
   InsufficientScopeError,
   CREDENTIALS_ERROR_REASONS,
@@ -14,7 +13,7 @@ import {
 } from './credentials.error.js';
 import type { CredentialsErrorReason } from './credentials.error.js';
 import { IS_PUBLIC } from './public.decorator.js';
-import { hasScope } from './scopes/has-scope.js';
+import { hasScope } from './principal.js';
 import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
 
 /**

@@ -14,7 +14,7 @@ import { Metrics } from '../observability/metrics.js';
 import { Authenticator } from './authenticator.js';
 import { IssuedTokenVerifier } from './issued-tokens/issued-token.verifier.js';
 import { LastUses } from './issued-tokens/last-uses.js';
-import { ISSUED_TOKENS_SCHEMA } from './issued-tokens/schema.js';
+import { ISSUED_TOKENS_SCHEMA } from './issued-tokens/access-token.entity.js';
 import { TokenFormat } from './issued-tokens/token-format.js';
 import { TokenRegister } from './issued-tokens/token-register.js';
 import { IssuerKeys } from './issuer-keys.js';

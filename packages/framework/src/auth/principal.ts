@@ -20,3 +20,14 @@ export interface Principal {
   readonly name?: string | undefined;
   readonly scopes: 'all' | ReadonlySet<string>;
 }
+
+/**
+ * Whether a token has a scope, for what a route does only for some of its clients.
+ *
+ * ```ts
+ * const isApprover = hasScope(principal, 'bookings:approve');
+ * ```
+ */
+export function hasScope({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
+  return scopes === 'all' || scopes.has(scope);
+}

@@ -31,8 +31,7 @@ import { UNAUTHENTICATED } from '../http/body/unread-body.js';
 import { MAX_PIPELINED } from '../http/server/connection.js';
 import { LAST_CALL } from '../http/server/drain.js';
 import { HTTP_LIMITS } from '../http/server/limits.js';
-import { CHECK_INTERVAL } from '../observability/health-check.js';
-import { MAX_PROBE_WAIT } from '../observability/health.js';
+import { CHECK_INTERVAL, MAX_PROBE_WAIT } from '../observability/health.js';
 import { MAX_CONNECTIONS } from '../management/management-server.js';
 import { MAX_BUFFERED } from '../observability/logger.js';
 import { FLUSH_TIMEOUT } from '../observability/open-telemetry-tracer.js';
@@ -40,7 +39,11 @@ import { ROW_WAIT } from '../resources/creates/group-create.js';
 import { MAX_BYTES as MAX_LOOKUP } from '../resources/reads/group-lookup.js';
 import { KEPT } from '../resources/idempotency/kept-responses.js';
 import { WINDOW } from '../resources/transfers/imports.js';
-import { MAX_FILTERS_BESIDE_VALUE, MAX_IDS } from '../resources/reads/list-of.js';
+import {
+  MAX_FILTERS_BESIDE_VALUE,
+  MAX_FILTERS_BESIDE_VALUES,
+  MAX_IDS,
+} from '../resources/reads/list-of.js';
 import { MAX_LIMIT } from '../resources/reads/page-parameters.js';
 import { MAX_COUNTED } from '../resources/reads/page-statement.js';
 import { MAX_PAGE_BYTES } from '../resources/reads/pages.js';
@@ -98,7 +101,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | lines of imports that are being stored | ${WINDOW.items} of all imports; ${WINDOW.besideCreates} of each while single creates arrive | the import waits |
 | exports at once | ${MAX_EXPORTS}, without a limit on their duration | ${error(ERRORS.tooManyExports)} |
 | page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | the page has fewer items, and a \`Link\` |
-| ids of a list; filters, percent-encoded; with a sort by a column | ${MAX_IDS}; ${number(MAX_FILTERS)} bytes; ${number(MAX_FILTERS_BESIDE_VALUE)} bytes | ${error(ERRORS.parameterNotValid)} |
+| ids of a list; filters, percent-encoded; with a sort by a column; by several | ${MAX_IDS}; ${number(MAX_FILTERS)} bytes; ${number(MAX_FILTERS_BESIDE_VALUE)} bytes; ${number(MAX_FILTERS_BESIDE_VALUES)} bytes | ${error(ERRORS.parameterNotValid)} |
 | exact count | ${number(MAX_COUNTED)} | an estimate |
 | \`Idempotency-Key\` | ${KEPT.hours} h, ${number(KEPT.rows)} keys, ${bytes(KEPT.bytes)} of responses | the oldest are forgotten; a request whose response is forgotten gets 409 |
 

@@ -12,7 +12,7 @@ import type { DatabaseSchema } from '../database/data-source.js';
 import { tableNeedsOf } from '../database/table-needs.js';
 import { generateMigration } from '../database/migrations/migration-file.js';
 import { applyMigrations, revertMigration } from '../database/migrations/migrate.js';
-import { withDataSource } from '../database/with-data-source.js';
+import { withDataSource } from '../database/connect.js';
 import { onLocalInstance } from '../local.js';
 import { allSortIndexes } from '../resources/reads/sort-indexes.js';
 import { createLogger } from '../observability/logger.js';
@@ -24,7 +24,6 @@ import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './write-formatted.js';
 
 interface Task {
-  /** Imports `FrameworkModule.forRoot(…)`. */
   readonly app: Type;
   readonly command: string;
   /** Of a migration to generate, in Pascal case. */

@@ -127,7 +127,6 @@ export function readConfig(
     logFormat: value.LOG_FORMAT,
     /** How long the unready service still serves requests after SIGTERM, in milliseconds. */
     shutdownDelay: value.SHUTDOWN_DELAY * 1_000,
-    /** The values of the service's own variables. */
     variables: own.values as Readonly<Record<string, unknown>>,
   } as const);
 }

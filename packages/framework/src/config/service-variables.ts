@@ -136,7 +136,6 @@ export function withExamples(
   };
 }
 
-/** Mistakes in the table of a service. */
 export function tableMistakes(variables: ServiceVariables): string[] {
   return Object.entries(variables).flatMap(([name, { parse, constraint, fallback, example }]) => {
     if (!/^[A-Z][A-Z0-9_]*$/.test(name)) {

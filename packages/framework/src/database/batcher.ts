@@ -32,9 +32,8 @@ export const MAX_WAITING = { rows: 1_000, characters: 50_000_000 };
 export interface BatcherOptions<Item, Result> {
   /** The number of characters of an item, or of rows that it reads. */
   readonly lengthOf: (item: Item) => number;
-  /** 500 by default. */
   readonly maxRows?: number;
-  /** The greatest sum of lengths of a group, unless its first item is longer; 1,000,000 by default. */
+  /** The greatest sum of lengths of a group, unless its first item is longer. */
   readonly maxLength?: number;
   /** Items with one key need one row. By default, each item needs one of its own. */
   readonly keyOf?: (item: Item) => unknown;

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { QueryRunner } from 'typeorm';
+import { unlessAborted, waitAtMost } from '../bounds/waits.js';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { LOGGER } from '../observability/logger.js';
@@ -22,13 +22,7 @@ export class CommitHooks implements OnModuleDestroy {
   constructor(@Inject(LOGGER) private readonly logger: Logger) {}
 
   async onModuleDestroy(): Promise<void> {
-    const ended = new AbortController();
-    const { signal } = ended;
-    await Promise.race([
-      Promise.all(this.running),
-      sleep(AFTER_COMMIT.shutdown, undefined, { signal, ref: false }).catch(() => {}),
-    ]);
-    ended.abort();
+    await waitAtMost(AFTER_COMMIT.shutdown, Promise.all(this.running));
   }
 
   /** Lets work be registered for the transaction of a runner. */
@@ -63,12 +57,9 @@ export class CommitHooks implements OnModuleDestroy {
 
   private async perform(hook: CommitHook): Promise<void> {
     const signal = AbortSignal.timeout(AFTER_COMMIT.time);
-    const isLate = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
     try {
       // Also if it throws at once.
-      await Promise.race([Promise.resolve().then(() => hook(signal)), isLate]);
+      await unlessAborted(signal, Promise.resolve(signal).then(hook));
     } catch (error) {
       const reason = signal.aborted ? 'it has not ended in time' : 'it has thrown';
       this.logger.error({ event: 'after-commit', err: error }, `work after a commit: ${reason}`);

@@ -8,6 +8,9 @@ import { StartupError } from '../errors/startup.error.js';
 import { isOutage, NoPrimaryError, StandbyError } from './database-error.js';
 import { describeError } from '../observability/describe-error.js';
 import { hostOf } from './connections/find-primary.js';
+import { NO_TRACER } from '../observability/tracer.js';
+import { dataSourceOf, dataSourceOptions } from './data-source.js';
+import type { DatabaseSchema, DatabaseSettings } from './data-source.js';
 
 /** In milliseconds. */
 export const STARTUP_LIMITS = {
@@ -29,7 +32,6 @@ export interface StartWait {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly limits?: StartupLimits;
-  /** Called at each attempt with the reason of the wait. */
   readonly onWait?: (reason: string) => void;
 }
 
@@ -136,4 +138,21 @@ export async function requireSchemaToCreateIn(dataSource: DataSource): Promise<v
   throw new StartupError(
     `DATABASE_URL: the search_path at ${serverOf(dataSource)} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
   );
+}
+
+/** For commands, which have no traces. */
+export async function withDataSource<Result>(
+  settings: Omit<DatabaseSettings, 'logger' | 'tracer'>,
+  schema: DatabaseSchema,
+  waiting: StartWait,
+  use: (dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
+  const ofCommand = { ...settings, logger: waiting.log, tracer: NO_TRACER };
+  const dataSource = dataSourceOf(dataSourceOptions(ofCommand, schema));
+  try {
+    await connect(dataSource, waiting);
+    return await use(dataSource);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+  }
 }

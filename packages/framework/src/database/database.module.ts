@@ -11,7 +11,6 @@ import { TRACER } from '../observability/tracer.js';
 import type { Tracer } from '../observability/tracer.js';
 import { Metrics } from '../observability/metrics.js';
 import { Readiness } from '../observability/readiness.js';
-import { connect } from './connect.js';
 import { dataSourceOf, dataSourceOptions } from './data-source.js';
 import type { DatabaseSchema } from './data-source.js';
 import { poolOf } from './connections/bounded-pool.js';
@@ -20,7 +19,7 @@ import type { DatabaseLimits } from './limits.js';
 import { Bulkheads } from './bulkheads.js';
 import { CommitHooks } from './commit-hooks.js';
 import { Locks } from './connections/locks.js';
-import { applyMigrations, awaitMigrations } from './migrations/migrate.js';
+import { prepareDatabase } from './migrations/migrate.js';
 import { OwnStatements } from './lock-waits/own-statements.js';
 import { SCHEMA, SchemaModule } from './schema.module.js';
 import { Statements } from './statements.js';
@@ -89,20 +88,6 @@ type Options = DataSourceOptions & {
   readonly connect?: (dataSource: DataSource) => Promise<void>;
 };
 
-/** What the start does before it initializes the application (service.ts). */
-async function connectAtOnce(
-  dataSource: DataSource,
-  { database: { migrateOnStart, serviceRole: role } }: ServiceConfig,
-  log: Logger,
-  schema: DatabaseSchema,
-): Promise<void> {
-  const waiting = { log, signal: new AbortController().signal };
-  await connect(dataSource, waiting);
-  if (migrateOnStart) await applyMigrations(dataSource, waiting, role && { role, schema });
-  else await awaitMigrations(dataSource, waiting);
-  poolOf(dataSource)?.startServing();
-}
-
 function optionsOf(
   config: ServiceConfig,
   schema: DatabaseSchema,
@@ -120,7 +105,12 @@ function optionsOf(
     manualInitialization: true,
     retryAttempts: 0,
     ...(database.connectsAtOnce === true && {
-      connect: (dataSource: DataSource) => connectAtOnce(dataSource, config, logger, schema),
+      // What the start does before it initializes the application (service.ts).
+      connect: async (dataSource: DataSource) => {
+        const waiting = { log: logger, signal: new AbortController().signal };
+        await prepareDatabase(dataSource, config, schema, waiting);
+        poolOf(dataSource)?.startServing();
+      },
     }),
   };
 }

@@ -1,8 +1,6 @@
 const MARK = Buffer.from('\ufeff');
 
-/**
- * Drops a byte order mark at the start: some programs write one, and parsers of JSON may ignore it (RFC 8259, section 8.1).
- */
+/** Drops a byte order mark at the start: some programs write one, and parsers of JSON may ignore it (RFC 8259, section 8.1). */
 export async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunks) {

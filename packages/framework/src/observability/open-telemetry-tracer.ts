@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   diag,
   DiagLogLevel,
@@ -19,6 +18,7 @@ import {
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { waitAtMost } from '../bounds/waits.js';
 import { snakeCase } from '../config/identity.js';
 import type { Identity } from '../config/identity.js';
 import { callerTrace } from './trace-context.js';
@@ -123,11 +123,11 @@ export class OpenTelemetryTracer implements Tracer {
     }
   }
 
-  async stop(): Promise<void> {
-    await Promise.race([
+  stop(): Promise<void> {
+    return waitAtMost(
+      FLUSH_TIMEOUT,
       this.provider.shutdown().catch(() => {}),
-      sleep(FLUSH_TIMEOUT, undefined, { ref: false }),
-    ]);
+    );
   }
 }
 

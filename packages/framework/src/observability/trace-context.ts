@@ -1,17 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
-interface SpanIds {
+export interface SpanIds {
   readonly traceId: string;
   readonly spanId: string;
-}
-
-declare global {
-  namespace Express {
-    interface Request {
-      /** The span of the request, if tracing is on. */
-      span?: SpanIds | undefined;
-    }
-  }
 }
 
 interface CallerTrace extends SpanIds {

@@ -4,7 +4,7 @@ import { stringify } from 'lossless-json';
 import { ErrorDto } from '../http/errors/error.dto.js';
 import { REQUEST_ID_HEADER } from '../http/server/request-id.js';
 
-type SchemasObject = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+export type SchemasObject = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']>;
 
 const REQUEST_ID_PARAMETER = {

@@ -9,14 +9,12 @@ import { SECURITY_SCHEMES } from '../auth/auth.module.js';
 import type { SecuritySchemes } from '../auth/auth.module.js';
 import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
+import type { SchemasObject } from './common-parts.js';
 import { descriptionOf } from './description.js';
 import { webhooksOf } from './document-webhooks.js';
 import { methodsOf, tagsOf } from './operations.js';
 
-type SchemaObject = Exclude<
-  NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>[string],
-  { $ref: string }
->;
+type SchemaObject = Exclude<SchemasObject[string], { $ref: string }>;
 
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 

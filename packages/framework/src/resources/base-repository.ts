@@ -29,8 +29,8 @@ export abstract class BaseRepository<
   }
 
   /**
-   * Replaces the properties of the body's class; one that the body lacks becomes null. Of a plain object, it replaces all properties that
-   * clients can set.
+   * Replaces the properties of the body's class; one that the body lacks gets its default, or becomes null. Of a plain object, it replaces
+   * all properties that clients can set.
    *
    * @throws ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id
    */
@@ -47,9 +47,22 @@ export abstract class BaseRepository<
     return this.resource.represent(await this.resource.updates.patch(id, body, context));
   }
 
-  /** @throws ServiceException `notFound`, `precondition-failed` */
+  /**
+   * Deletes a row; if its entity has `@DeleteDateColumn()`, marks it, so that only {@link restore} finds it.
+   *
+   * @throws ServiceException `notFound`, `precondition-failed`
+   */
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
     await this.resource.updates.remove(id, context);
+  }
+
+  /**
+   * Brings back a removed row of an entity with `@DeleteDateColumn()`. A row that is not removed stays as it is.
+   *
+   * @throws ServiceException like {@link remove}, or the error of a constraint
+   */
+  async restore(id: Entity['id'], context: UpdateContext = {}): Promise<Dto> {
+    return this.resource.represent(await this.resource.updates.restore(id, context));
   }
 
   /** Returns the matching rows as lines of NDJSON. */

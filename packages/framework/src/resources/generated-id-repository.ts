@@ -3,10 +3,9 @@ import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/responses/page.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './properties/dto-of.js';
-import type { FilledNames } from './properties/filled.js';
 import { Idempotency } from './idempotency/idempotency.js';
 import type { Keyed } from './properties/key-type.js';
-import type { GeneratedResource, GeneratedResourceOptions } from './resource.js';
+import type { GeneratedResource, GeneratedResourceOptions, GivenContent } from './resource.js';
 import { Resources } from './resources.js';
 import type { CreateContext } from './generated-ids/generated-create.js';
 
@@ -31,7 +30,7 @@ export abstract class GeneratedRepository<
    * @throws ServiceException `idempotency-key-reused`
    */
   create(
-    content: Omit<Dto, 'id' | FilledNames<Entity>>,
+    content: Omit<GivenContent<Entity, Dto>, 'id'>,
     context: CreateContext = {},
   ): Promise<Dto> {
     return this.resource.creates.create(content, context);

@@ -6,7 +6,7 @@ import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
 import { columnOf, isOnColumn } from './reads/used-filters.js';
 import type { Filter } from './reads/page-query.js';
-import { sortableOf } from './reads/sort.js';
+import { ordersOf, parseSort, sortableOf } from './reads/sort.js';
 
 /** The classes of a resource. */
 export interface Declared {
@@ -28,9 +28,11 @@ const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
   keyMistakes,
   missingColumns,
   unclearProperties,
+  shownRemovals,
   optionMistakes,
   inexactIntegers,
   sortMistakes,
+  orderMistakes,
   filterMistakes,
 ];
 
@@ -94,6 +96,12 @@ function* unclearProperties({ columns, entity, shown }: Checked): Generator<stri
   }
 }
 
+/** It is the time of no row that a response has. */
+function* shownRemovals({ columns: { removedAt }, entity }: Checked): Generator<string> {
+  if (removedAt === undefined || !validatedPropertiesOf(entity).has(removedAt.property)) return;
+  yield `${entity.name}.${removedAt.property} has @DeleteDateColumn(), and no response has a removed row: replace the decorator of its property with @Exclude() of class-transformer`;
+}
+
 function* optionMistakes({ columns, dto, shown }: Checked): Generator<string> {
   const validations = getMetadataStorage().getTargetValidationMetadatas(dto, '', true, false);
   for (const { property, isNullable } of columns.given) {
@@ -121,11 +129,37 @@ function* sortMistakes({ columns, entity, dto, shown }: Checked): Generator<stri
       yield `${entity.name}.${property} has @Sortable(), but ${dto.name} lacks it: each Link would have its values`;
       continue;
     }
-    const column = columns.all.find((each) => each.property === property);
-    // All types of short values have an order.
-    if (column === undefined || column.type === 'text' || column.bytes === undefined) continue;
-    const type = column.type === 'numeric' ? 'numeric without a precision' : column.type;
+    const type = unorderedType(columns, property);
+    if (type === undefined) continue;
     yield `${entity.name}.${property}: lists cannot be sorted by the type ${type}`;
+  }
+}
+
+/** All types of short values have an order. */
+function unorderedType(columns: EntityColumns, property: string): string | undefined {
+  const column = columns.all.find((each) => each.property === property);
+  if (column === undefined || column.type === 'text' || column.bytes === undefined)
+    return undefined;
+  return column.type === 'numeric' ? 'numeric without a precision' : column.type;
+}
+
+function* orderMistakes({ columns, entity, dto, shown }: Checked): Generator<string> {
+  for (const order of ordersOf(entity)) {
+    const name = `${entity.name}: the order ${order.join()}`;
+    const properties = order.map((each) => parseSort(each).property);
+    const isTwice = new Set(properties).size < properties.length;
+    if (properties.length < 2 || isTwice || properties.includes(columns.key.property)) {
+      yield `${name} must have several columns, each once, and not the id, which ends each order`;
+    }
+    for (const property of properties) {
+      const type = unorderedType(columns, property);
+      if (!shown.has(property)) yield `${name} needs ${property}, which ${dto.name} lacks`;
+      else if (type !== undefined) yield `${name} has ${property} of the type ${type}`;
+    }
+    const texts = columns.all.filter(
+      ({ property, type }) => properties.includes(property) && type === 'text',
+    );
+    if (texts.length > 2) yield `${name} has more than two texts, so a Link could be too long`;
   }
 }
 

@@ -15,7 +15,6 @@ export class ResourceMetrics {
     });
   }
 
-  /** Returns a function that records the number of rows of a group. */
   groupsOf(resource: string): (rows: number) => void {
     this.groupRows.zero({ resource });
     return (rows) => this.groupRows.observe({ resource }, rows);

@@ -5,10 +5,9 @@ import type { Line } from '../http/body/body-lines.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './properties/dto-of.js';
 import type { Identified } from './properties/entity-columns.js';
-import type { FilledNames } from './properties/filled.js';
 import { actorOf } from './recording/actor.js';
 import type { Actor } from './recording/actor.js';
-import type { Resource, ResourceOptions } from './resource.js';
+import type { GivenContent, Resource, ResourceOptions } from './resource.js';
 import { Resources } from './resources.js';
 import type { ChangeContext } from './updates/updates.js';
 
@@ -30,12 +29,12 @@ export abstract class ChosenIdRepository<
    * @returns the given properties, as a look-up returns them
    * @throws ServiceException `idTaken` if the id belongs to a row with other content
    */
-  async create(content: Omit<Dto, FilledNames<Entity>>, context: ChangeContext = {}): Promise<Dto> {
+  async create(content: GivenContent<Entity, Dto>, context: ChangeContext = {}): Promise<Dto> {
     const { resource } = this;
     const { manager } = context;
     const { creates, readBack } = resource;
     // Complete for `creates`, which stores no columns that the database fills.
-    const given = content as Dto;
+    const given = resource.complete(content) as unknown as Dto;
     await creates.create(given, actorOf(context), manager);
     return resource.represent(readBack.isNeeded ? await readBack.read(given, manager) : given);
   }

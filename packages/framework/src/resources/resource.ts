@@ -4,7 +4,7 @@ import type { ChangeRecorder, MakeRecorder } from './recording/change-recorder.j
 import type { ConstraintErrors } from './properties/constraints.js';
 import type { Identified, IdError } from './properties/entity-columns.js';
 import type { Exports } from './transfers/exports.js';
-import type { FilledNames } from './properties/filled.js';
+import type { DefaultedNames, FilledNames } from './properties/filled.js';
 import type { GeneratedCreate } from './generated-ids/generated-create.js';
 import type { GroupCreate } from './creates/group-create.js';
 import type { GroupLookup } from './reads/group-lookup.js';
@@ -71,9 +71,15 @@ export interface BaseResource<
   readonly exports: Exports<Query>;
   readonly recorder: ChangeRecorder<Changes> | undefined;
   readonly visibility: Visibility;
+  /** Adds the defaults of the properties that the content of a create lacks. */
+  complete<Content extends object>(content: Content): Content;
   /** Copies the properties of a DTO, by default of the class with all properties, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
+
+/** What a create takes: without what the database fills, and properties with a default are optional. */
+export type GivenContent<Entity, Dto> = Omit<Dto, FilledNames<Entity> | DefaultedNames<Entity>> &
+  Partial<Pick<Dto, DefaultedNames<Entity> & keyof Dto>>;
 
 export interface Resource<
   Entity extends Identified,

@@ -199,6 +199,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const pages = new Pages<Query>({ ...parts, dto, filters, visibility, paths: () => paths });
     const resource: BaseResource<Entity, Dto, Query, Changes> = {
       pages,
+      complete: (content) => columns().complete(content),
       represent: <Other>(row: object, dtoClass?: Type<Other>) =>
         contentOf(columns().of(dtoClass ?? dto), row) as Other,
       lookups: new GroupLookup<Entity>({ ...parts, notFound, visibility, slots: this.longSlots }),

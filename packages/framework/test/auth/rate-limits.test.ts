@@ -2,8 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Principal } from '../../src/auth/principal.js';
-import { RateLimitedError } from '../../src/auth/rate-limited.error.js';
-import { RateLimits } from '../../src/auth/rate-limits.js';
+import { RateLimitedError, RateLimits } from '../../src/auth/rate-limits.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { IDENTITY } from '../support/identity.js';
 

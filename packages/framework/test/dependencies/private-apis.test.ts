@@ -113,6 +113,27 @@ it('a prepared statement can be dropped, and is prepared again by its next use',
   }
 });
 
+it('a query of the driver takes its parts from its fields', async () => {
+  const client = new PoolClient({
+    connectionString: inject('postgresUrl'),
+    limits: { ...DATABASE_LIMITS, reply: 10_000 },
+  });
+  await client.connect();
+  try {
+    await client.adoptSession(false);
+    const types = { getTypeParser: () => (text: string) => `<${text}>` };
+    const statement = { name: 'two', text: 'SELECT $1::int AS one, 2 AS two', values: [1], types };
+    const array = { ...statement, rowMode: 'array' } as const;
+    expect((await client.query(statement)).rows).toEqual([{ one: '<1>', two: '<2>' }]);
+    expect((await client.query(array)).rows).toEqual([['<1>', '<2>']]);
+    expect((await client.query('SELECT name FROM pg_prepared_statements')).rows).toEqual([
+      { name: 'two' },
+    ]);
+  } finally {
+    await client.end();
+  }
+});
+
 it('a driver prepares values of columns, and its query runners pass failures on', async () => {
   const dataSource = await initialDataSource();
   try {

@@ -2,8 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Controller, Get, Injectable, Logger as NestLogger, Module, Param } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { CHECK_INTERVAL } from '../../src/observability/health-check.js';
-import { MAX_PROBE_WAIT } from '../../src/observability/health.js';
+import { CHECK_INTERVAL, MAX_PROBE_WAIT } from '../../src/observability/health.js';
 import { FrameworkModule, Health, Logger, Metrics, Public, Transactions } from '../../src/index.js';
 import type { Service } from '../../src/app/service.js';
 import {

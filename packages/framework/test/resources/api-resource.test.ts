@@ -172,6 +172,52 @@ it('a usual route with documentation of its own is left alone', async () => {
   expect(Object.keys(own?.get?.responses ?? {})).toEqual(['200']);
 });
 
+it('a removed row stays, if a route restores it', async () => {
+  @ApiAisles
+  @Controller('long-aisles')
+  class RestoringController {
+    @Post()
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+
+    @Delete(':id')
+    remove(@Param('id') id: string): string {
+      return id;
+    }
+
+    @Post(':id/restore')
+    @HttpCode(200)
+    restore(
+      @Param('id') id: string,
+      @RequestPrecondition() _precondition: Precondition | undefined,
+    ): string {
+      return id;
+    }
+  }
+  const own = await pathsOf(RestoringController);
+  expect(create?.description).toContain('belongs to an aisle with other content, the request');
+  expect(own['/long-aisles']?.post?.description).toContain(
+    'belongs to an aisle with other content, or to a removed one, the request fails',
+  );
+  expect(stored?.delete?.description).toBe('Removes an aisle. Its id is free afterwards.');
+  expect(own['/long-aisles/{id}']?.delete?.description).toBe(
+    'Removes an aisle. It stays in the store, unseen: `POST /long-aisles/{id}/restore` brings it back.',
+  );
+  const restore = own['/long-aisles/{id}/restore']?.post;
+  expect(restore).toMatchObject({ operationId: 'restoreAisle', tags: ['long aisles'] });
+  expect(restore?.parameters?.map((each) => 'name' in each && each.name)).toEqual([
+    'id',
+    'If-Match',
+  ]);
+  expect(restore?.responses['200']).toMatchObject({
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/ToolDto' } } },
+  });
+  expect(Object.keys(restore?.responses ?? {})).toEqual(
+    expect.arrayContaining(['404', '412', '503']),
+  );
+});
+
 it('the documented status is that of the route', async () => {
   @ApiAisles
   @Controller('long-aisles')

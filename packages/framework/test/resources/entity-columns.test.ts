@@ -1,6 +1,5 @@
 import {
   Column,
-  DeleteDateColumn,
   Entity,
   JoinColumn,
   JoinTable,
@@ -43,12 +42,6 @@ class Pet extends Row {
   @ManyToOne(() => Owner, ({ pets }) => pets)
   @JoinColumn({ name: 'owner_id' })
   readonly owner?: Owner;
-}
-
-@Entity('removed')
-class SoftlyRemoved extends Row {
-  @DeleteDateColumn()
-  readonly removedAt!: Date | null;
 }
 
 class Address {
@@ -123,7 +116,6 @@ it('an entity may have relations, if their columns are properties', async () => 
 });
 
 const REFUSED: readonly (readonly [entity: Type, why: string])[] = [
-  [SoftlyRemoved, 'SoftlyRemoved.removedAt: a resource removes rows'],
   [Neighbour, 'Neighbour.address: a resource has no embedded columns'],
   [Animal, 'Animal: a resource cannot have @TableInheritance()'],
   [Stray, 'Stray.owner: the column of a relation needs a property of its own'],

@@ -440,6 +440,7 @@ let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
 let idempotency: Idempotency;
+let transactions: Transactions;
 
 async function startTools(): Promise<void> {
   const environment = { CORS_ORIGINS: 'https://page.example' };
@@ -447,6 +448,7 @@ async function startTools(): Promise<void> {
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
   idempotency = service.get(Idempotency);
+  transactions = service.get(Transactions);
 }
 
 interface Answer {
@@ -937,6 +939,25 @@ describe('an operation that is performed once', () => {
     expect(await lend('a')).toEqual({ result, isReplay: true });
     expect(await lend()).toEqual({ result, isReplay: false });
     expect(await lend('b')).toEqual({ result, isReplay: false });
+  });
+
+  it('has a connection beside other transactions, also if there are many at once', async () => {
+    const actor = Actor.system('lend');
+    const lend = (key: string) =>
+      transactions.run(async (manager) => {
+        await manager.query('SELECT 1');
+        return idempotency.performOnce(
+          { key, operation: 'lend beside', actor, content: {} },
+          LendToolDto,
+          async (own) => {
+            await own.query('SELECT 1');
+            return { borrower: 'Ada' };
+          },
+        );
+      });
+    // Each key twice, so that one of two waits for the other, and holds two connections.
+    const all = await Promise.all(Array.from({ length: 30 }, (_, at) => lend(`beside ${at % 15}`)));
+    expect(all.filter(({ isReplay }) => isReplay)).toHaveLength(15);
   });
 });
 

@@ -39,9 +39,7 @@ import {
   TimestampField,
 } from '../../src/index.js';
 import type { Page } from '../../src/index.js';
-import { stringifyExactJson } from '../../src/json/exact-json.js';
-import { JsonText } from '../../src/json/exact-json.js';
-import { parseStoredJson } from '../../src/json/stored-json.js';
+import { stringifyExactJson, JsonText, parseStoredJson } from '../../src/json/exact-json.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
 import { appOf, migrationOf, runningService } from '../support/running-service.js';

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import type { ErrorKind } from '../../src/errors/error-kind.js';
 import { BodyTypes } from '../../src/http/body/dto.pipe.js';
-import { PATCH_TYPES } from '../../src/http/body/merge-patch.js';
+import { PATCH_TYPES } from '../../src/http/body/json-body.js';
 import { DtoOf, PatchOf, ReplacementOf } from '../../src/resources/properties/dto-of.js';
 import { INT64_COLUMN, Int64Field } from '../../src/resources/properties/int64.js';
 import { TextField } from '../../src/resources/properties/text.js';

@@ -1,4 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DatabaseSchema } from '../../database/data-source.js';
+import { CreateAccessTokens1795478400000 } from './migrations/1795478400000-create-access-tokens.js';
 
 const TIMESTAMP = { type: 'timestamptz', precision: 3 } as const;
 
@@ -44,3 +46,8 @@ export class AccessToken {
   @Column({ ...TIMESTAMP, name: 'last_used_at', nullable: true })
   readonly lastUsedAt!: Date | null;
 }
+
+export const ISSUED_TOKENS_SCHEMA: DatabaseSchema = {
+  entities: [AccessToken],
+  migrations: [CreateAccessTokens1795478400000],
+};

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { OnModuleDestroy, OnModuleInit } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { waitAtMost } from '../../bounds/waits.js';
 import type { Statements } from '../../database/statements.js';
 import { describeError } from '../../observability/describe-error.js';
 
@@ -37,7 +37,7 @@ export class LastUses implements OnModuleInit, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.race([this.write(), sleep(LAST_WRITE, undefined, { ref: false })]);
+    await waitAtMost(LAST_WRITE, this.write());
   }
 
   /** @param at a time of `Date.now()` */

@@ -5,14 +5,13 @@ import { readCommandConfig } from '../../config/config.js';
 import { withEnvFile } from '../../config/env-file.js';
 import type { Identity } from '../../config/identity.js';
 import { constant } from '../../config/secret-file.js';
-import { STARTUP_LIMITS } from '../../database/connect.js';
+import { STARTUP_LIMITS, withDataSource } from '../../database/connect.js';
 import { UnreadableTimeError } from '../../database/connections/value-types.js';
 import { isOutage } from '../../database/database-error.js';
-import { withDataSource } from '../../database/with-data-source.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { describeError } from '../../observability/describe-error.js';
 import { createLogger } from '../../observability/logger.js';
-import { ISSUED_TOKENS_SCHEMA } from './schema.js';
+import { ISSUED_TOKENS_SCHEMA } from './access-token.entity.js';
 
 /** The wait for a database that does not respond, in milliseconds. */
 const PATIENCE = 5_000;

@@ -30,7 +30,6 @@ export class ScopeCheck implements OnModuleInit {
     private readonly reflector: Reflector,
   ) {}
 
-  /** A line for each mistake. */
   get mistakes(): readonly string[] {
     return this.examine().mistakes;
   }

@@ -214,16 +214,15 @@ export class BoundedPool extends CallbackPool<PoolClient> implements StatementRu
 
   run<T>(client: PoolClient, text: string, send: () => Promise<T>): Promise<T> {
     return this.tracer.statement(text, async () => {
-      const operation = operationOf(text);
       const start = performance.now();
       try {
         const result = await send();
         this.isExhausted = false;
-        this.rejected.noteSuccess(operation);
+        if (this.rejected.hasAny) this.rejected.noteSuccess(operationOf(text));
         return result;
       } catch (error) {
         if (!this.isServing) throw error;
-        throw this.errorOf(client, operation, performance.now() - start, error);
+        throw this.errorOf(client, operationOf(text), performance.now() - start, error);
       }
     });
   }

@@ -26,7 +26,6 @@ export class Cluster {
 
   /**
    * @param config has the URL of the last primary, perhaps with another login. Its host is preferred
-   * @returns the URL of the primary
    * @throws NoPrimaryError, or the error of the only host
    */
   findPrimary(config: PoolClientConfig, signal: AbortSignal): Promise<string> {

@@ -11,7 +11,6 @@ export const WAIT_FOR_OTHERS = 500;
  * the list.
  *
  * @param tryHost resolves with the number of the timeline if the host is a primary. Must have a timeout
- * @returns the URL of the primary
  * @throws NoPrimaryError, or the error of the only host
  */
 export async function findPrimary(

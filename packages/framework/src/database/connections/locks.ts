@@ -5,6 +5,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { escapeLiteral } from 'pg';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
+import { waitAtMost } from '../../bounds/waits.js';
 import { CONFIG } from '../../config/config.module.js';
 import type { Config } from '../../config/config.js';
 import { ERRORS } from '../../errors/common-errors.js';
@@ -47,13 +48,7 @@ export class Locks implements OnModuleDestroy {
   async onModuleDestroy(): Promise<void> {
     this.isClosing = true;
     for (const end of this.jobs.values()) end.abort(new ServiceException(ERRORS.shuttingDown));
-    const ended = new AbortController();
-    const { signal } = ended;
-    await Promise.race([
-      Promise.allSettled(this.jobs.keys()),
-      sleep(LOCK_LIMITS.shutdown, undefined, { signal, ref: false }).catch(() => {}),
-    ]);
-    ended.abort();
+    await waitAtMost(LOCK_LIMITS.shutdown, Promise.allSettled(this.jobs.keys()));
   }
 
   /**

@@ -8,7 +8,7 @@ import {
   StandbyError,
 } from '../database-error.js';
 import type { DatabaseLimits } from '../limits.js';
-import { CallbackClient } from './callback-api.js';
+import { CallbackClient, CallbackQuery } from './callback-api.js';
 import { canLimitLockWait, limiting, setsLockWait } from './lock-wait.js';
 import type { LockWait } from './lock-wait.js';
 import { pathFor } from './search-path.js';
@@ -206,10 +206,12 @@ export class PoolClient extends CallbackClient {
     }, reply - probe);
     try {
       const result = await new Promise<QueryResult<Row>>((resolve, reject) => {
-        super.query<Row>(statement, undefined, (error, success) => {
-          if (error) reject(error);
-          else resolve(success);
-        });
+        super.query(
+          new CallbackQuery<Row>(statement, (error, success) => {
+            if (error) reject(error);
+            else resolve(success);
+          }),
+        );
       });
       if (result.command === 'ROLLBACK' && statement.text === 'COMMIT') throw new RolledBackError();
       return result;

@@ -20,6 +20,10 @@ export class RejectedOperations {
 
   constructor(private readonly logger: Logger) {}
 
+  get hasAny(): boolean {
+    return this.rejected.size > 0;
+  }
+
   noteError(operation: string, error: unknown): void {
     const rejected = stateOf(error) === READ_ONLY ? WRITES : operation;
     const { count } = this.rejected.get(rejected) ?? { count: 0 };

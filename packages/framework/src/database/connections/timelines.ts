@@ -14,7 +14,6 @@ export const TIMELINE = `SELECT system_identifier::text AS system,
 
 /** Detects servers that were replaced by a newer primary. */
 export class Timelines {
-  /** The newest one that was reached. */
   private newest: Timeline | undefined;
 
   private readonly reported = new Set<string>();

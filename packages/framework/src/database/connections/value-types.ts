@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { CustomTypesConfig } from 'pg';
-import { parseStoredJson } from '../../json/stored-json.js';
+import { parseStoredJson } from '../../json/exact-json.js';
 
 const { types } = pg;
 const {

@@ -3,12 +3,14 @@ import pg from 'pg';
 import type { Client } from 'pg';
 import { MigrationExecutor } from 'typeorm';
 import type { DataSource, DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
+import type { ServiceConfig } from '../../config/config.js';
 import { StartupError } from '../../errors/startup.error.js';
 import { poolOf } from '../connections/bounded-pool.js';
 import { pathFor } from '../connections/search-path.js';
 import { VALUE_TYPES } from '../connections/value-types.js';
 import { dataSourceOf, extraOf } from '../data-source.js';
-import { requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
+import type { DatabaseSchema } from '../data-source.js';
+import { connect, requireSchemaToCreateIn, startupErrorOf, STARTUP_LIMITS } from '../connect.js';
 import type { StartWait } from '../connect.js';
 import { isOutage, isReadOnly } from '../database-error.js';
 import { describeError } from '../../observability/describe-error.js';
@@ -17,7 +19,7 @@ import { inTransaction, outsideOfTransaction, setUp, whenFree } from './migratio
 import { requireSchema } from './own-schema.js';
 import { grantAccess } from './service-role.js';
 import type { ServiceAccess } from './service-role.js';
-import { requireNoTablesBehind } from './tables-behind.js';
+import { hasTable, requireNoTablesBehind } from './tables-behind.js';
 
 const UP_TO_DATE = 'the database is up to date';
 const LOST = 'the migration lock is lost';
@@ -30,6 +32,23 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
     ))::int AS percent,
     nullif(current_locker_pid, 0)::int AS "waitsForSession"
   FROM pg_stat_progress_create_index WHERE datname = current_database()`;
+
+/**
+ * Connects a service to its database, and waits until the tables are there.
+ *
+ * @throws StartupError, and AbortError when `signal` aborts the wait
+ */
+export async function prepareDatabase(
+  dataSource: DataSource,
+  { database: { migrateOnStart, serviceRole: role } }: ServiceConfig,
+  schema: DatabaseSchema,
+  waiting: StartWait,
+): Promise<void> {
+  await connect(dataSource, waiting);
+  waiting.onWait?.('waiting for the migrations');
+  if (migrateOnStart) await applyMigrations(dataSource, waiting, role && { role, schema });
+  else await awaitMigrations(dataSource, waiting);
+}
 
 /**
  * Applies all pending migrations, each in a transaction of its own, unless it has `transaction = false`. If several
@@ -149,11 +168,7 @@ async function migrate<T>(
   }
 }
 
-/**
- * Shows that this instance is alive, and logs its progress.
- *
- * @returns ends that
- */
+/** Shows that this instance is alive, and logs its progress, until the returned function is called. */
 function attend(
   lock: QueryRunner,
   dataSource: DataSource,
@@ -237,11 +252,7 @@ async function compareMigrations(
 ): Promise<{ pending: string[]; newer: string[] | undefined }> {
   const table = dataSource.options.migrationsTableName;
   try {
-    const [row] = await dataSource.query<{ exists: boolean }[]>(
-      'SELECT to_regclass($1) IS NOT NULL AS exists',
-      [table],
-    );
-    const rows = row?.exists
+    const rows = (await hasTable(dataSource, table))
       ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
       : [];
     const applied = new Set(rows.map(({ name }) => name));

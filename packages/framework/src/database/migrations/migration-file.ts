@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { dependentsOf, propertiesOf } from './catalogs.js';
-import type { DeclaredIndex } from './declared-index.js';
 import { SchemaComparison } from './schema-comparison.js';
 import type { Undeclared } from './schema-comparison.js';
 
@@ -158,7 +157,7 @@ function isOfService({ metadataTableName }: DataSource, query: string): boolean 
 
 /** The indexes that have the keys after the statements, which may rename or drop the column. */
 async function servedBy(
-  { table, column, keys, find }: DeclaredIndex,
+  { table, columns, keys, find }: DeclaredIndex,
   found: readonly string[],
   up: readonly string[],
 ): Promise<readonly string[]> {
@@ -166,11 +165,13 @@ async function servedBy(
   // PostgreSQL drops an index along with each of its columns.
   if (up.some((each) => each.startsWith(drop) && keys.includes(each.slice(drop.length)))) return [];
   if (found.length > 0) return found;
-  const renamed = up.find(
-    (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
-  );
-  const former = renamed && /RENAME COLUMN "(.+)" TO /.exec(renamed)?.[1];
-  const names = former === undefined ? [] : await find(former);
+  const former = columns.map((column) => {
+    const renamed = up.find(
+      (each) => each.startsWith(`ALTER TABLE ${table} RENAME `) && each.endsWith(` TO "${column}"`),
+    );
+    return /RENAME COLUMN "(.+)" TO /.exec(renamed ?? '')?.[1] ?? column;
+  });
+  const names = await find(former);
   const drops = up.filter((each) => each.startsWith('DROP INDEX '));
   return names.filter((name) => !drops.some((each) => each.endsWith(`"${name}"`)));
 }
@@ -179,4 +180,24 @@ function statements(queries: readonly string[]): string {
   return queries
     .map((query) => `await queryRunner.query(\`${query.replaceAll(/[\\`$]/g, '\\$&')}\`);`)
     .join('\n');
+}
+
+/** An index that an entity declares, but not to TypeORM, which knows no expressions. */
+export interface DeclaredIndex {
+  readonly entity: Function;
+  /** The parameter `sort` of lists that need it. */
+  readonly order: string;
+  /** As an identifier of SQL, like `name`. */
+  readonly table: string;
+  readonly name: string;
+  /** Of the database, without quotes. */
+  readonly columns: readonly string[];
+  /** In SQL, such as `left("name", 100) COLLATE "C", "id"`. */
+  readonly keys: string;
+  /**
+   * The names of the indexes of the database that have these keys.
+   *
+   * @param columns the names that the columns have in the database, by default the declared ones
+   */
+  readonly find: (columns?: readonly string[]) => Promise<readonly string[]>;
 }

@@ -36,10 +36,7 @@ export class SchemaComparison extends RdbmsSchemaBuilder {
   undeclared: Undeclared[] = [];
   private readonly sources: readonly string[];
 
-  /**
-   * @param isCompared whether an entity is compared with its table
-   * @param kept the names of indexes that entities declare, but not to TypeORM
-   */
+  /** @param kept the names of indexes that entities declare, but not to TypeORM */
   static async of(
     dataSource: DataSource,
     isCompared: (entity: Function) => boolean,

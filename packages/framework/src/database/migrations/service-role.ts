@@ -4,7 +4,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
 import { tableOf } from '../data-source.js';
 import type { DatabaseSchema, Privilege } from '../data-source.js';
-import { scramVerifier } from './scram-verifier.js';
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 
 /** The role that the service connects with, beside the role that migrates. */
 export interface ServiceRole {
@@ -150,4 +150,20 @@ export function grantStatements(
     ...functions.map((signature) => `GRANT EXECUTE ON FUNCTION ${signature} TO ${grantee}`),
     ...sequences.map((name) => `GRANT USAGE ON SEQUENCE ${name} TO ${grantee}`),
   ];
+}
+
+const ITERATIONS = 4096;
+
+/**
+ * Stored by PostgreSQL in place of a password (RFC 5803; manual, chapter 53.3). A server that receives it cannot
+ * write the password to its log.
+ *
+ * @param password printable ASCII, which SASLprep (RFC 4013) leaves unchanged
+ */
+export function scramVerifier(password: string, salt = randomBytes(16)): string {
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');
+  const keyOf = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const stored = createHash('sha256').update(keyOf('Client Key')).digest('base64');
+  const server = keyOf('Server Key').toString('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${stored}:${server}`;
 }

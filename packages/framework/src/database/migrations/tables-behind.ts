@@ -46,13 +46,18 @@ async function findTablesBehind(dataSource: DataSource): Promise<Found | undefin
   const table = dataSource.options.migrationsTableName;
   // Not `createEntityManager()`, whose transactions slow down all promises (inside-transaction.ts).
   return new EntityManager(dataSource).transaction(async (manager) => {
-    const [own] = await manager.query<{ exists: boolean }[]>(
-      'SELECT to_regclass($1) IS NOT NULL AS exists',
-      [table],
-    );
-    if (own?.exists === true) return undefined;
+    if (await hasTable(manager, table)) return undefined;
     // The path of the session lacks the schemas in question.
     await manager.query('SET LOCAL search_path TO DEFAULT');
     return (await manager.query<Found[]>(BEHIND, [table, extraOf(dataSource).schema]))[0];
   });
+}
+
+export async function hasTable(
+  session: Pick<EntityManager, 'query'>,
+  table: string | undefined,
+): Promise<boolean> {
+  const statement = 'SELECT to_regclass($1) IS NOT NULL AS exists';
+  const [row] = await session.query<{ readonly exists: boolean }[]>(statement, [table]);
+  return row?.exists === true;
 }

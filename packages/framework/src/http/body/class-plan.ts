@@ -110,10 +110,15 @@ export function isValid(dto: object): boolean {
   if (all === undefined) checksOf.set(type, (all = checksFor(type)));
   for (const { property, conditions, checks } of all) {
     const value = (dto as Values)[property];
-    if (!conditions.every((holds) => holds(dto, value))) continue;
-    if (!checks.every((check) => check(dto, value))) return false;
+    if (!haveHeld(conditions, dto, value)) continue;
+    if (!haveHeld(checks, dto, value)) return false;
   }
   return all.length > 0;
+}
+
+function haveHeld(checks: readonly Check[], dto: object, value: unknown): boolean {
+  for (const holds of checks) if (!holds(dto, value)) return false;
+  return true;
 }
 
 function checksFor(type: Function): readonly Checks[] {
@@ -143,9 +148,11 @@ function checkFor({
     if (validateIf?.(object, value) === false) return true;
     const targetName = object.constructor.name;
     const args = { targetName, property: propertyName, object, value, constraints };
-    const isAccepted = (one: unknown) =>
-      validators.every(({ async, instance }) => async || Boolean(instance.validate(one, args)));
-    return each && isCollection(value) ? [...value.values()].every(isAccepted) : isAccepted(value);
+    const values = each && isCollection(value) ? [...value.values()] : [value];
+    for (const { async, instance } of validators) {
+      for (const one of values) if (!async && !instance.validate(one, args)) return false;
+    }
+    return true;
   };
 }
 

@@ -180,8 +180,12 @@ function exactProperties(dtoClass: DtoClass): ReadonlyMap<string, string> {
   return exact;
 }
 
+const parametersOf = new Map<DtoClass, ReadonlySet<string>>();
+
 function rejectOthers(dtoClass: DtoClass, parameters: object): void {
-  const names = validatedPropertiesOf(dtoClass);
+  let names = parametersOf.get(dtoClass);
+  // A search of all metadata of class-validator.
+  if (names === undefined) parametersOf.set(dtoClass, (names = validatedPropertiesOf(dtoClass)));
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
       throw new ServiceException(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);

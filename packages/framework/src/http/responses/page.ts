@@ -59,14 +59,13 @@ export class Page<Parameters extends PageParameters> {
   send(response: Response, status: number): void {
     const { next, parameters } = this;
     const { nextValue, total } = this.details;
-    const fields = [
-      ...(next === undefined
-        ? []
-        : ['Link', linkToNext(response.req.path, parameters, next, nextValue)]),
-      ...(total === undefined
-        ? []
-        : ['X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`]),
-    ];
+    const fields: string[] = [];
+    if (next !== undefined) {
+      fields.push('Link', linkToNext(response.req.path, parameters, next, nextValue));
+    }
+    if (total !== undefined) {
+      fields.push('X-Total-Count', `${total.items}`, 'X-Total-Count-Exact', `${total.isExact}`);
+    }
     // Before the join copies all of it.
     requireRoomFor(this.items.reduce((characters, { length }) => characters + length, 0));
     sendJsonText(response, status, `[${this.items.join()}]`, fields);
@@ -105,9 +104,12 @@ function linkToNext(
 }
 
 export function filterQuery(parameters: object): string {
+  const used = Object.entries(parameters).filter(
+    ([name, value]) => value !== undefined && isFilter(name),
+  );
+  if (used.length === 0) return '';
   const filters = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) {
-    if (!isFilter(name) || value === undefined) continue;
+  for (const [name, value] of used) {
     for (const one of [value].flat()) filters.append(name, textOf(one));
   }
   return filters.toString();

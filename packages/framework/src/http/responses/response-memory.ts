@@ -20,9 +20,7 @@ export class ResponseMemory {
   private readonly held = new Map<object, Held>();
   private readonly sum = new Sum();
 
-  /**
-   * Makes room for a long response before it is written, if need be by closing connections of clients that did not read in time.
-   */
+  /** Makes room for a long response before it is written, if need be by closing connections of clients that did not read in time. */
   requireRoom(bytes: number, part?: object): void {
     if (part !== undefined && this.held.has(part)) return;
     this.forgetStale(bytes);

@@ -1,7 +1,7 @@
 import type { Express, NextFunction, Request, Response } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import { PATCH_TYPES } from '../body/merge-patch.js';
+import { PATCH_TYPES } from '../body/json-body.js';
 
 /**
  * Responds to OPTIONS with the methods of the path, or of all paths for `*` (RFC 9110, section 9.3.7), and with the media

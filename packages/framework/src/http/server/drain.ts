@@ -4,6 +4,7 @@ import { Server as NetServer } from 'node:net';
 import type { Socket } from 'node:net';
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Response } from 'express';
+import { waitAtMost } from '../../bounds/waits.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { breakOff } from '../responses/break-off.js';
@@ -37,7 +38,7 @@ export async function drain(
   for (const { current } of running()) {
     if (current?.headersSent === false) current.setHeader('Connection', 'close');
   }
-  await Promise.race([closed, after(LAST_CALL)]);
+  await waitAtMost(LAST_CALL, closed);
   // A connection counts as idle until its next request has been read.
   await quietMoment();
   server.closeIdleConnections();
@@ -45,7 +46,7 @@ export async function drain(
     const deadline = performance.now() + timeout;
     while (running().length > 0 && performance.now() < deadline) await sleep(POLL);
     for (const connection of running()) connection.fail(new ServiceException(ERRORS.shuttingDown));
-    await Promise.race([closed, after(LAST_CALL)]);
+    await waitAtMost(LAST_CALL, closed);
   }
   for (const { current } of running()) {
     if (current?.writableEnded === false) breakOff(current as Response);
@@ -66,8 +67,4 @@ async function quietMoment(): Promise<void> {
     if (now - turn < QUIET.turn || now > deadline) return;
     turn = now;
   }
-}
-
-function after(milliseconds: number): Promise<void> {
-  return sleep(milliseconds, undefined, { ref: false });
 }

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { AuthGuard } from '../../auth/auth.guard.js';
 import type { CredentialsErrorReason } from '../../auth/credentials.error.js';
 import type { Principal, Scope } from '../../auth/principal.js';
+import type { SpanIds } from '../../observability/trace-context.js';
 
 declare global {
   namespace Express {
@@ -23,6 +24,8 @@ declare global {
       bodyChunks?: Writable | undefined;
       /** The whole body was read at once, so that Node has not noticed its end yet. */
       bodyIsRead?: boolean | undefined;
+      /** If tracing is on. */
+      span?: SpanIds | undefined;
     }
 
     interface Response {

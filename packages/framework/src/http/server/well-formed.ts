@@ -10,34 +10,31 @@ const HOST = /^([\w.~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(:\d*)?$/;
 export function wellFormed(request: IncomingMessage): void {
   const { httpVersion, headers } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new ServiceException(ERRORS.badRequest, 'the request must use HTTP/1.1 or HTTP/1.0');
+    throw badRequest('the request must use HTTP/1.1 or HTTP/1.0');
   }
   const { host } = headers;
   // HTTP/1.1 requires exactly one Host (RFC 9112, section 3.2). `headers` has only the first of several.
   const isMissing = host === undefined && httpVersion === '1.1';
   if (isMissing || fieldCount(request, 'host') > 1 || (host !== undefined && !HOST.test(host))) {
-    throw new ServiceException(
-      ERRORS.badRequest,
-      'the request needs exactly one valid Host header',
-    );
+    throw badRequest('the request needs exactly one valid Host header');
   }
   const coding = headers['transfer-encoding'];
   // Such a request has faulty framing, whatever the coding (RFC 9112, section 6.1).
   if (coding !== undefined && httpVersion === '1.0') {
-    const message = 'HTTP/1.0 does not support Transfer-Encoding: send a Content-Length';
-    throw new ServiceException(ERRORS.badRequest, message);
+    throw badRequest('HTTP/1.0 does not support Transfer-Encoding: send a Content-Length');
   }
   // Reading another coding as chunked would permit request smuggling (RFC 9112, sections 6.1 and 11.2).
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    throw new ServiceException(
-      ERRORS.badRequest,
-      'the only supported Transfer-Encoding is chunked',
-    );
+    throw badRequest('the only supported Transfer-Encoding is chunked');
   }
   // RFC 9110, section 10.1.1.
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new ServiceException(ERRORS.expectationFailed);
   }
+}
+
+function badRequest(message: string): ServiceException {
+  return new ServiceException(ERRORS.badRequest, message);
 }
 
 /** Whether the request target has origin form, absolute form, or is `*` with OPTIONS (RFC 9112, section 3.2). */

@@ -29,7 +29,7 @@ export class CreateStatements {
     private readonly columns: EntityColumns,
     private readonly records?: RecordStatements,
   ) {
-    const { table, given, key } = columns;
+    const { table, given, key, removedAt } = columns;
     this.sent = records === undefined ? given : [...given, ...ORIGIN_COLUMNS];
     const others = given.filter((column) => column !== key);
     const [first = key] = others;
@@ -38,6 +38,8 @@ export class CreateStatements {
         ? `rs__row.${name} IS NOT DISTINCT FROM EXCLUDED.${name}`
         : `rs__row.${name} = EXCLUDED.${name}`,
     );
+    // The id of a removed row stays taken.
+    if (removedAt !== undefined) equals.push(`rs__row.${removedAt.name} IS NULL`);
     this.into = `INSERT INTO ${table} AS rs__row (${namesOf(given)})`;
     // If the id exists with equal content, an update without a change makes the COMMIT write WAL and wait for the flush and for
     // synchronous standbys, like the first create (manual, chapter 26.2.8). If the content differs, no row is returned.
@@ -48,16 +50,16 @@ export class CreateStatements {
 
   /** Faster for one row. */
   insertOne(row: RowParameters, lockWait: string | null): Statement {
-    this.one ??= prepared(this.textOfOne());
-    return { ...this.one, values: [...row, lockWait] };
+    const { name, text } = (this.one ??= prepared(this.textOfOne()));
+    return { name, text, values: row.concat(lockWait) };
   }
 
   insertMany(rows: readonly RowParameters[], lockWait: string | null): Statement {
     const { hasArrays } = this.columns;
     const values = [...valuesOf(this.sent, rows, hasArrays), lockWait];
     if (hasArrays) return { text: this.textOfMany(rows.length), values };
-    this.many ??= prepared(this.textOfMany(0));
-    return { ...this.many, values };
+    const { name, text } = (this.many ??= prepared(this.textOfMany(0)));
+    return { name, text, values };
   }
 
   /** For Citus, which sends these rows straight to their shards, but copies rows from `unnest` to files first. */
@@ -74,12 +76,13 @@ export class CreateStatements {
 
   /** For each row, without actors, whose id is stored: its number, from 1, and whether the stored content is another. */
   compare(rows: readonly RowParameters[]): Statement {
-    const { table, given, key, hasArrays } = this.columns;
+    const { table, given, key, hasArrays, removedAt } = this.columns;
     const values = valuesOf(given, rows, hasArrays);
     const ids = rows.map((row) => row[given.indexOf(key)]);
     const differences = given
       .filter((column) => column !== key)
       .map(({ name }) => `rs__stored.${name} IS DISTINCT FROM rs__t.${name}`);
+    if (removedAt !== undefined) differences.push(`rs__stored.${removedAt.name} IS NOT NULL`);
     return {
       // Without the condition on the id, Citus would read the whole table.
       text: `SELECT rs__t.rs__n, ${differences.join(' OR ') || 'false'} FROM ${tableOf(given, rows.length, hasArrays)}

@@ -9,10 +9,9 @@ import type { Tracer } from '../../observability/tracer.js';
 import { rowError } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
 import type { Identified, IdError } from '../properties/entity-columns.js';
-import { findLocked } from '../locks/find-locked.js';
+import { findLocked, neededKeys } from '../locks/locked-rows.js';
 import { GroupInsert } from './group-insert.js';
 import type { Creation, GroupInsertOptions, Row, Stored } from './group-insert.js';
-import { neededKeys } from '../locks/locked-rows.js';
 import type { LockedRows, RowKey } from '../locks/locked-rows.js';
 import { actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor } from '../recording/actor.js';
@@ -90,12 +89,16 @@ export class GroupCreate<Content extends Identified> {
    * @throws ServiceException `idTaken` if a row with other content is committed, or any error of the database, after which
    *   the row may be stored
    */
-  create(content: Content, actor?: Actor, outer?: EntityManager): Promise<Stored> {
+  async create(content: Content, actor?: Actor, outer?: EntityManager): Promise<Stored> {
     this.lastCreate = performance.now();
-    return this.createBy(
-      outer === undefined ? (row) => this.store(row) : (row) => this.storeInOuter(outer, row),
-      () => this.rowOf(content, actor),
-    );
+    const row = this.rowOf(content, actor);
+    // Not `withRowErrors`, nor a method for both: each create would pay for its promise.
+    try {
+      const stored = outer === undefined ? this.store(row) : this.storeInOuter(outer, row);
+      return this.resultOf(row, await stored);
+    } catch (error) {
+      throw rowError(this.options, content, error);
+    }
   }
 
   /**
@@ -114,11 +117,9 @@ export class GroupCreate<Content extends Identified> {
       }
       const row = rows[at]!;
       const group = outcome instanceof Rejected ? Promise.reject(outcome.reason) : outcome;
-      const created = this.createBy(
-        () => this.store(row, begun, group),
-        () => row,
-      );
-      const settled = created.catch((error: unknown) => new Rejected(error));
+      const settled = this.store(row, begun, group)
+        .then((stored) => this.resultOf(row, stored))
+        .catch((error: unknown) => new Rejected(rowError(this.options, row.content, error)));
       others.push(settled.then((result) => (results[at] = result)));
     }
     await Promise.all(others);
@@ -138,18 +139,7 @@ export class GroupCreate<Content extends Identified> {
     };
   }
 
-  private async createBy(
-    store: (row: Row<Content>) => Promise<Outcome>,
-    make: () => Row<Content>,
-  ): Promise<Stored> {
-    const row = make();
-    let outcome: Outcome;
-    // Not `withRowErrors`: each create would pay for its promise.
-    try {
-      outcome = await store(row);
-    } catch (error) {
-      throw rowError(this.options, row.content, error);
-    }
+  private resultOf(row: Row<Content>, outcome: Outcome): Stored {
     if (outcome === 'taken') throw this.options.idTaken(row.content.id);
     if (outcome === 'locked') throw new RowLockedError();
     return outcome;
@@ -173,28 +163,20 @@ export class GroupCreate<Content extends Identified> {
     ended?: Outcome | Promise<Outcome>,
   ): Promise<Outcome> {
     const { locked } = this.options;
-    let group = ended;
-    while (group !== undefined || !this.needs(row, locked)) {
-      const outcome = await this.unlessLocked(row, group ?? this.groups.add(row, begun));
-      if (outcome !== 'locked') return outcome;
-      group = undefined;
-    }
-    const outcome = await this.unlessLocked(row, this.waiting.add(row, begun));
-    if (outcome !== 'locked') for (const key of this.keysOf(row)) locked.delete(key);
-    return outcome;
-  }
-
-  private async unlessLocked(
-    row: Row<Content>,
-    group: Outcome | Promise<Outcome>,
-  ): Promise<Outcome> {
-    try {
-      return await group;
-    } catch (error) {
-      if (!(error instanceof RowLockedError)) throw error;
-      // Another transaction creates this row: `findLocked` sees all others.
-      if (!(error instanceof GroupLockedError)) this.options.locked.add(this.keysOf(row)[0]!);
-      return 'locked';
+    for (let group = ended; ; group = undefined) {
+      const isFree = group !== undefined || !this.needs(row, locked);
+      let outcome: Outcome;
+      try {
+        outcome = await (group ?? (isFree ? this.groups : this.waiting).add(row, begun));
+      } catch (error) {
+        if (!(error instanceof RowLockedError)) throw error;
+        // Another transaction creates this row: `findLocked` sees all others.
+        if (!(error instanceof GroupLockedError)) locked.add(this.keysOf(row)[0]!);
+        outcome = 'locked';
+      }
+      if (isFree && outcome === 'locked') continue;
+      if (!isFree && outcome !== 'locked') for (const key of this.keysOf(row)) locked.delete(key);
+      return outcome;
     }
   }
 
@@ -225,6 +207,7 @@ export class GroupCreate<Content extends Identified> {
     locked: Pick<LockedRows, 'has' | 'size'>,
     rowWait?: number,
   ): Promise<readonly Outcome[]> {
+    if (locked.size === 0) return this.inserts.perform(group, rowWait);
     const free = group.filter((row) => !this.needs(row, locked));
     const performed = await this.inserts.perform(free, rowWait);
     let next = 0;

@@ -55,6 +55,10 @@ export class GroupInsert<Content extends Identified> {
   async perform(group: readonly Row<Content>[], rowWait?: number): Promise<readonly Creation[]> {
     if (group.length === 0) return [];
     this.options.recordGroup(group.length);
+    const [first] = group as readonly [Row<Content>];
+    if (group.length === 1 && !this.committed.has(first)) {
+      return [(await this.insert(group, rowWait)).get(first.content.id) ?? 'taken'];
+    }
     const { isVerbatim } = this.options.columns();
     const creations = new Map<Row<Content>, Creation>();
     let open = group.filter((row) => {
@@ -115,14 +119,17 @@ export class GroupInsert<Content extends Identified> {
           () => this.statements.insertValues(sorted),
         ),
       );
-    const result = await insert().catch((error: unknown) => {
+    let result: Awaited<ReturnType<typeof insert>>;
+    try {
+      result = await insert();
+    } catch (error) {
       // While another transaction creates an equal row, ON CONFLICT (id) may not see its id yet, and the insert violates
       // another unique key. By now, the other row is committed.
       const isUniqueViolation = error instanceof DatabaseError && error.code === '23505';
       const isWhole = 'isDistributed' in statements;
-      if (isWhole && rows.length === 1 && isUniqueViolation) return insert();
-      throw error;
-    });
+      if (!isWhole || rows.length > 1 || !isUniqueViolation) throw error;
+      result = await insert();
+    }
     // A statement that has waited for a row says little about others.
     this.pace = Math.min(performance.now() - start, 2 * this.pace + 1);
     for (const { id, created } of result.rows) {

@@ -13,7 +13,7 @@ import { RESPONSES } from '../../http/errors/api-errors.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';
 import type { Document, ResourceDocs, Words } from './resource-docs.js';
-import { get, list, patch, remove, replace } from './stored-operations.js';
+import { get, list, patch, remove, replace, restore } from './stored-operations.js';
 import { exportRows, importRows } from './transfer-operations.js';
 
 const PLURAL = Symbol('plural');
@@ -27,11 +27,12 @@ const ROUTES: Readonly<Record<string, Document>> = {
   'PUT :id': replace,
   'PATCH :id': patch,
   'DELETE :id': remove,
+  'POST :id/restore': restore,
 };
 
 /**
- * Documents the usual routes of a controller, in any number: `POST` and `GET` of the path, `POST import`, `GET export`, and `GET`,
- * `PUT`, `PATCH` and `DELETE` of `:id`. Bodies are the classes of the parameters of the methods, and `If-Match` is documented if there is
+ * Documents the usual routes of a controller, in any number: `POST` and `GET` of the path, `POST import`, `GET export`, `GET`,
+ * `PUT`, `PATCH` and `DELETE` of `:id`, and `POST :id/restore`. Bodies are the classes of the parameters of the methods, and `If-Match` is documented if there is
  * a parameter with `@RequestPrecondition()`. `@ApiOperation()`, the `type` of `@ApiOkResponse()` and {@link ApiErrors} on a method have
  * priority. Any other route has decorators of @nestjs/swagger, and {@link ApiErrors}.
  *
@@ -49,11 +50,13 @@ const ROUTES: Readonly<Record<string, Document>> = {
  * ```
  */
 export function ApiResource(docs: ResourceDocs): ClassDecorator {
-  const words = wordsOf(docs);
   return (controller) => {
     Reflect.defineMetadata(PLURAL, docs.plural, controller);
     const prototype = controller.prototype as Readonly<Record<string, object>>;
-    for (const name of new MetadataScanner().getAllMethodNames(prototype)) {
+    const names = new MetadataScanner().getAllMethodNames(prototype);
+    const isRestorable = names.some((name) => routesOf(prototype[name]!).some(isOfRestore));
+    const words = wordsOf(docs, isRestorable);
+    for (const name of names) {
       const method = Object.getOwnPropertyDescriptor(prototype, name);
       const routes = routesOf(prototype[name]!);
       const [document] = routes.flatMap((route) => ROUTES[route] ?? []);
@@ -108,6 +111,10 @@ function routesOf(handler: object): readonly string[] {
   if (method === undefined) return [];
   const paths = [Reflect.getMetadata(PATH_METADATA, handler) as string | readonly string[]].flat();
   return paths.map((path) => `${RequestMethod[method]} ${path.replaceAll(/^\/|\/$/g, '')}`);
+}
+
+function isOfRestore(route: string): boolean {
+  return ROUTES[route] === restore;
 }
 
 function statusOf(handler: object): number {

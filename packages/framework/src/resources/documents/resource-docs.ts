@@ -60,7 +60,8 @@ export type Document = (words: Words, method: Method) => readonly MethodDecorato
 
 export type Words = ReturnType<typeof wordsOf>;
 
-export function wordsOf(docs: ResourceDocs) {
+/** @param isRestorable whether a removed row can be restored */
+export function wordsOf(docs: ResourceDocs, isRestorable = false) {
   const { one, plural, errors, examples } = docs;
   const noun = one.replace(/^an? /, '');
   const rows = Object.values(examples.create).map(({ value }) => value);
@@ -75,6 +76,8 @@ export function wordsOf(docs: ResourceDocs) {
     first,
     key: KEY_TYPES[typeof first.id === 'string' ? 'uuid' : 'bigint'],
     isIdChosen: errors.idTaken !== undefined,
+    isRestorable,
+    path: plural.replaceAll(' ', '-'),
     // The ends of operation ids: `createTool`, `listTools`.
     Single: pascalCase(noun),
     Many: pascalCase(plural),

@@ -8,7 +8,8 @@ import {
 } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ENTITY_TAGS_SCHEMA } from '../../http/responses/entity-tag.js';
-import { PATCH_TYPES } from '../../http/body/merge-patch.js';
+import { PATCH_TYPES } from '../../http/body/json-body.js';
+import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';
 import type { Document, Method, Words } from './resource-docs.js';
@@ -56,7 +57,7 @@ export const get: Document = (words, { response, status }) => {
 };
 
 export const list: Document = (words, { response, status }) => {
-  const { plural } = words;
+  const { plural, path } = words;
   const page = words.rows.slice(0, 2);
   return [
     operation(
@@ -72,7 +73,7 @@ export const list: Document = (words, { response, status }) => {
       description: `A page of ${plural}.`,
       headers: {
         ...headers({
-          Link: `The next page with the same filters and order: \`</${plural.replaceAll(' ', '-')}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
+          Link: `The next page with the same filters and order: \`</${path}?limit=50&after=${page.at(-1)?.id}>; rel="next"\`. The last page has no such field (RFC 8288).`,
         }),
         'X-Total-Count': {
           description: `With \`count=true\`: how many ${plural} match, on all pages.`,
@@ -148,13 +149,38 @@ export const patch: Document = (words, method) => [
 ];
 
 export const remove: Document = (words, method) => {
-  const { one, noun, errors } = words;
-  const freed = words.isIdChosen ? 'Its id is free afterwards.' : 'Its id is not used again.';
+  const { one, noun, errors, path } = words;
+  const id = words.isIdChosen ? 'Its id is free afterwards.' : 'Its id is not used again.';
+  const after = words.isRestorable
+    ? `It stays in the store, unseen: \`POST /${path}/{id}/restore\` brings it back.`
+    : id;
   return [
-    operation(words, `delete${words.Single}`, `Remove ${one}`, `Removes ${one}. ${freed}`),
+    operation(words, `delete${words.Single}`, `Remove ${one}`, `Removes ${one}. ${after}`),
     ...change(words, method),
     ApiResponse({ status: method.status, description: `The ${noun} is removed.` }),
     ApiErrors(...changeErrors(words, method), ...(errors.removal ?? [])),
+  ];
+};
+
+export const restore: Document = (words, method) => {
+  const { one, noun, errors, examples, entityTag } = words;
+  return [
+    ApiRepeatable(),
+    operation(
+      words,
+      `restore${words.Single}`,
+      `Restore ${one}`,
+      `Brings back ${one} that was removed, with its content. If it is not removed, nothing changes.`,
+    ),
+    ...change(words, method),
+    ApiResponse({
+      status: method.status,
+      type: method.response,
+      description: `The ${noun} as it is stored now.`,
+      headers: entityTag,
+      examples: examples.create,
+    }),
+    ApiErrors(...changeErrors(words, method), ERRORS.tooManyAnswers, ...(errors.others ?? [])),
   ];
 };
 

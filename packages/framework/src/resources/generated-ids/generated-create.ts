@@ -10,9 +10,8 @@ import { withRowErrors } from '../properties/constraints.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
-import { findLocked } from '../locks/find-locked.js';
+import { findLocked, neededKeys } from '../locks/locked-rows.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
-import { neededKeys } from '../locks/locked-rows.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor } from '../recording/actor.js';
 import type { ChangeContext } from '../updates/updates.js';
@@ -50,11 +49,12 @@ export class GeneratedCreate<Dto extends object> {
    * @throws ServiceException `idempotency-key-reused`, or any error of the database, after which, without an idempotency key,
    *   the row may be stored
    */
-  async create(content: object, context: CreateContext) {
+  async create(given: object, context: CreateContext) {
     const { manager: outer, idempotencyKey: key } = context;
     const actor = actorOf(context);
     const { dto, statements, rowSlots, idempotency, onCreated } = this.options;
     const columns = this.options.columns();
+    const content = columns.complete(given);
     const parameters = columns.parametersOf(content);
     const insert = async (within?: EntityManager, lockWait: string | null = null) => {
       const session = within === undefined ? statements : statements.in(within);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { RowParameters } from '../properties/entity-columns.js';
-import type { EntityColumns, NeededRows } from '../properties/entity-columns.js';
+import type { RowParameters, EntityColumns, NeededRows } from '../properties/entity-columns.js';
+import type { Statements } from '../../database/statements.js';
 
 /** The time for which a row counts as locked, in milliseconds, unless it is found free earlier. */
 const MEMORY = 10_000;
@@ -54,4 +54,27 @@ export class LockedRows {
   delete(key: RowKey): void {
     this.until.delete(key);
   }
+}
+
+/** Finds the rows that the creates of `rows` need and another transaction holds. It does not see uncommitted rows. */
+export async function findLocked(
+  statements: Statements,
+  { needed }: EntityColumns,
+  rows: readonly RowParameters[],
+): Promise<readonly RowKey[]> {
+  const found: RowKey[] = [];
+  // Citus cannot skip locked rows of several shards.
+  if (statements.isDistributed) return found;
+  for (const { at, table, key, type, lock } of needed) {
+    const keys = new Set(rows.map((parameters) => parameters[at]));
+    keys.delete(null);
+    if (keys.size === 0) continue;
+    const wanted = `SELECT ${key} FROM ${table} WHERE ${key} = ANY ($1::${type}[])`;
+    const locked = await statements.rows({
+      text: `${wanted} AND ${key} NOT IN (SELECT ${key} FROM (${wanted} FOR ${lock} SKIP LOCKED) AS free)`,
+      values: [[...keys]],
+    });
+    found.push(...locked.map(([value]) => rowKey({ table, key }, value)));
+  }
+  return found;
 }

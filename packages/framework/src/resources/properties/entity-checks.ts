@@ -42,14 +42,7 @@ export function requireSupported(metadata: EntityMetadata, driver: Driver): void
 }
 
 function* unsupported(
-  {
-    tableName,
-    columns,
-    deleteDateColumn,
-    embeddeds,
-    inheritancePattern,
-    relations,
-  }: EntityMetadata,
+  { tableName, columns, embeddeds, inheritancePattern, relations }: EntityMetadata,
   driver: Driver,
 ): Generator<readonly [property: string, why: string]> {
   if (tableName.startsWith(RESERVED)) yield ['', `no table can have a name with ${RESERVED}`];
@@ -75,10 +68,6 @@ function* unsupported(
     }
   }
   if (inheritancePattern !== undefined) yield ['', 'a resource cannot have @TableInheritance()'];
-  if (deleteDateColumn !== undefined) {
-    const why = 'a resource removes rows: @DeleteDateColumn() has no effect';
-    yield [deleteDateColumn.propertyName, why];
-  }
   for (const { propertyName } of embeddeds) {
     yield [propertyName, 'a resource has no embedded columns: declare them in the entity'];
   }

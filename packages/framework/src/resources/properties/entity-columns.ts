@@ -51,13 +51,18 @@ export class EntityColumns {
   readonly changeable: readonly EntityColumn[];
   /** What each change sets besides, in SQL. */
   readonly changed: readonly string[];
+  /** The time of the removal: a removed row stays in the table. By `@DeleteDateColumn()`. */
+  readonly removedAt: EntityColumn | undefined;
+  /** The conditions in SQL of the rows that are not removed; none if the table has no others. */
+  readonly notRemoved: readonly string[];
   readonly needed: readonly NeededRows[];
   /** An SQL expression for the bytes of a row in columns whose values can be long. */
   readonly bytes: string;
   /** `unnest` cannot take columns with arrays, because PostgreSQL has no arrays of arrays. */
   readonly hasArrays: boolean;
+  private readonly defaults: readonly (readonly [property: string, value: unknown])[];
   private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
-  private readonly ofBody = new Map<Function, ReadonlySet<string>>();
+  private readonly ofBody = new Map<Function, ReadonlyMap<string, unknown>>();
 
   /**
    * Reads the metadata that TypeORM makes when it connects.
@@ -93,10 +98,15 @@ export class EntityColumns {
       if (isVersion) return `${name} = ${name} + 1`;
       return isUpdateDate ? `${name} = CURRENT_TIMESTAMP` : [];
     });
+    this.removedAt = this.all.find((_, at) => columns[at]!.isDeleteDate);
+    this.notRemoved = this.removedAt === undefined ? [] : [`${this.removedAt.name} IS NULL`];
     this.needed = this.neededRows(dataSource, metadata);
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
     this.hasArrays = columns.some(({ isArray }) => isArray);
+    this.defaults = this.given
+      .map(({ property }) => [property, declarationOf(entity, property).default] as const)
+      .filter(([, value]) => value !== undefined);
   }
 
   private neededRows(
@@ -140,17 +150,29 @@ export class EntityColumns {
     return columns;
   }
 
-  /** The properties that a PUT sets to null if its body lacks them: those of the class of the body, or of the entity. */
-  replacedBy({ constructor: type }: object): ReadonlySet<string> {
+  /** What a PUT stores in each property of the class of its body, or of the entity, that the body lacks. */
+  replacedBy({ constructor: type }: object): ReadonlyMap<string, unknown> {
     const known = this.ofBody.get(type);
     if (known !== undefined) return known;
     const validated = validatedPropertiesOf(type);
     const settable = this.all
       .map(({ property }) => property)
       .filter((property) => declarationOf(this.entity, property).isManaged !== true);
-    const replaced = validated.size === 0 ? new Set(settable) : validated;
+    const defaults = new Map(this.defaults);
+    const properties = validated.size === 0 ? settable : [...validated];
+    const replaced = new Map(
+      properties.map((property) => [property, defaults.get(property) ?? null]),
+    );
     this.ofBody.set(type, replaced);
     return replaced;
+  }
+
+  /** The content of a create, with the defaults of the properties that it lacks. */
+  complete<Content extends object>(content: Content): Content {
+    if (this.defaults.length === 0) return content;
+    const values = content as Readonly<Record<string, unknown>>;
+    const lacking = this.defaults.filter(([property]) => (values[property] ?? null) === null);
+    return { ...content, ...structuredClone(Object.fromEntries(lacking)) };
   }
 
   /**

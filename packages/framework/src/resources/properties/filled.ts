@@ -16,11 +16,19 @@ export type Lasting<Value> = Marked<Value, { readonly neverChanged?: never }>;
  */
 export type Managed<Value> = Marked<Value, { readonly managedByService?: never }>;
 
+/**
+ * Marks a property with a `default`: `readonly isActive!: Defaulted<boolean>`. The `create` of a repository takes content without it.
+ * Instances of `NewOf` and `ReplacementOf` always have it.
+ */
+export type Defaulted<Value> = Marked<Value, { readonly hasDefault?: never }>;
+
 export type FilledNames<Entity> = NamesOf<Entity, 'filledByDatabase'>;
 
 export type LastingNames<Entity> = NamesOf<Entity, 'neverChanged'>;
 
 export type ManagedNames<Entity> = NamesOf<Entity, 'managedByService'>;
+
+export type DefaultedNames<Entity> = NamesOf<Entity, 'hasDefault'>;
 
 type Marked<Value, Mark> = Value extends null | undefined ? Value : Value & Mark;
 

@@ -25,11 +25,14 @@ interface GroupLookupOptions<Id extends Key> extends Pick<
 
 type Found = readonly unknown[];
 
+type Prepared = ReturnType<typeof prepared>;
+
 /** Looks up the rows of many requests in one statement. */
 export class GroupLookup<Entity extends Keyed> {
   private readonly batcher: Batcher<Key, Found | 'long' | undefined>;
-  private short: ReturnType<typeof prepared> | undefined;
-  private whole: ReturnType<typeof prepared> | undefined;
+  private many: Prepared | undefined;
+  private one: Prepared | undefined;
+  private whole: Prepared | undefined;
 
   constructor(private readonly options: GroupLookupOptions<Entity['id']>) {
     this.batcher = new Batcher({
@@ -53,36 +56,46 @@ export class GroupLookup<Entity extends Keyed> {
   }
 
   private async perform(ids: readonly Key[]): Promise<readonly (Found | 'long' | undefined)[]> {
-    this.short ??= this.lookup(MAX_BYTES);
-    const rows = await this.read(this.short, [...new Set(ids)]);
+    if (ids.length === 1) {
+      this.one ??= this.lookup('= $1', MAX_BYTES);
+      const [row] = await this.read(this.one, String(ids[0]));
+      return [row && foundIn(row)];
+    }
+    this.many ??= this.lookup(`= ANY (${this.array})`, MAX_BYTES);
+    const rows = await this.read(this.many, [...new Set(ids)].map(String));
     const found = new Map<string, Found | 'long'>();
-    for (const [id, isLong, ...row] of rows) found.set(String(id), isLong === true ? 'long' : row);
+    for (const row of rows) found.set(String(row[0]), foundIn(row));
     return ids.map((id) => found.get(String(id)));
   }
 
   private async findAlone(id: Key): Promise<Found | undefined> {
-    this.whole ??= this.lookup();
-    const [found] = await this.read(this.whole, [id]);
-    return found?.slice(2);
+    this.whole ??= this.lookup('= $1');
+    const [row] = await this.read(this.whole, String(id));
+    return row?.slice(2);
   }
 
-  private read(statement: ReturnType<typeof prepared>, ids: readonly Key[]) {
-    return this.options.statements.rows<Found>({
-      ...statement,
-      values: [ids.map(String)],
-      types: STORED_TYPES,
-    });
+  private read({ name, text }: Prepared, ids: string | readonly string[]) {
+    return this.options.statements.rows<Found>({ name, text, values: [ids], types: STORED_TYPES });
   }
 
-  private lookup(maxBytes?: number) {
-    const columns = this.options.columns();
-    const { table, key, all } = columns;
+  private get array(): string {
+    const { columns, statements } = this.options;
+    const { type } = columns().key;
     // Citus finds the shards by the plain array only.
-    const ids = this.options.statements.isDistributed
-      ? `$1::${key.type}[]`
-      : `${uncounted('$1', key.type)}::${key.type}[]`;
+    return statements.isDistributed ? `$1::${type}[]` : `${uncounted('$1', type)}::${type}[]`;
+  }
+
+  private lookup(condition: string, maxBytes?: number): Prepared {
+    const columns = this.options.columns();
+    const { table, key, all, notRemoved } = columns;
+    const conditions = [`${key.name} ${condition}`, ...notRemoved].join(' AND ');
     return prepared(
-      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${key.name} = ANY (${ids})`,
+      `SELECT ${key.name}, ${columns.list(all, maxBytes)} FROM ${table} WHERE ${conditions}`,
     );
   }
+}
+
+/** @param row begins with the key, and whether it is long */
+function foundIn(row: Found): Found | 'long' {
+  return row[1] === true ? 'long' : row.slice(2);
 }

@@ -3,6 +3,7 @@ import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { PageQuery, UsedFilter } from './page-query.js';
 import { SORTED_CHARACTERS } from './sort.js';
+import { hasListedRows } from './sort-indexes.js';
 
 interface Table {
   readonly columns: () => EntityColumns;
@@ -15,7 +16,7 @@ export function isSearch(query: PageQuery, { columns, paths }: Table): boolean {
   if (filters.length === 0) return false;
   if (hasSearch(query)) return true;
   // By id, a filter on one value has an index, or its list is slow (docs/framework/reading.md).
-  const isOrdered = sort.by === undefined && filters.every(isOnOneValue);
+  const isOrdered = sort.by.length === 0 && filters.every(isOnOneValue);
   return !isOrdered && !paths().serves(query, columns());
 }
 
@@ -33,12 +34,19 @@ function isOnOneValue([filter, value]: UsedFilter): boolean {
 interface IndexKey {
   readonly column: string | null;
   readonly isStart: boolean;
-  readonly isDescending: boolean;
+  /** 1 for descending, 2 for nulls first. */
+  readonly option: number;
+}
+
+/** What an index must have at a position. */
+interface Wanted {
+  readonly column: EntityColumn;
+  readonly option: number;
 }
 
 type KeyRow = readonly [index: string, column: string | null, isStart: boolean, options: string];
 
-/** The keys of the B-trees of a table that have all rows, and no other order of nulls than lists. */
+/** The keys of the B-trees of a table that have all rows of lists. */
 const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text FROM pg_index
     JOIN pg_class AS index ON index.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
@@ -49,11 +57,8 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
         AND pg_get_indexdef(indexrelid, place, false)
           IN (format('"left"(%I, %s)', attname, $2::int), format('"left"((%I)::text, %s)', attname, $2::int))
     END
-  WHERE indrelid = to_regclass($1) AND indisvalid AND indpred IS NULL
+  WHERE indrelid = to_regclass($1) AND indisvalid AND ${hasListedRows('$3')}
   ORDER BY indexrelid, place`;
-
-/** Ascending, or descending: nulls are in their place in both. */
-const OPTIONS: ReadonlySet<string> = new Set(['0', '3']);
 
 /** The orders in which the indexes of a table have its rows. */
 export class IndexPaths {
@@ -61,14 +66,17 @@ export class IndexPaths {
 
   static readonly none = new IndexPaths([]);
 
-  static async of(statements: Statements, { table }: EntityColumns): Promise<IndexPaths> {
-    const rows = await statements.rows<KeyRow>({ text: FIND, values: [table, SORTED_CHARACTERS] });
+  static async of(
+    statements: Statements,
+    { table, removedAt }: EntityColumns,
+  ): Promise<IndexPaths> {
+    const values = [table, SORTED_CHARACTERS, removedAt?.databaseName];
+    const rows = await statements.rows<KeyRow>({ text: FIND, values });
     const indexes = new Map<string, IndexKey[]>();
     for (const [index, column, isStart, options] of rows) {
       const keys = indexes.get(index) ?? [];
       indexes.set(index, keys);
-      const isOrdered = OPTIONS.has(options);
-      keys.push({ column: isOrdered ? column : null, isStart, isDescending: options === '3' });
+      keys.push({ column, isStart, option: Number(options) });
     }
     return new IndexPaths([...indexes.values()]);
   }
@@ -79,12 +87,12 @@ export class IndexPaths {
    */
   serves({ filters, sort }: PageQuery, columns: EntityColumns): boolean {
     const fixed = new Set<EntityColumn>();
-    const order = [...(sort.by === undefined ? [] : [sort.by.column]), columns.key];
+    const order = [...sort.by, { column: columns.key, option: sort.isDescending ? 3 : 0 }];
     for (const [filter, value] of filters) {
       const same = filter.equals === undefined ? undefined : columns.named(filter.equals);
       const { fixed: one = same, range } = filter.uses?.(value) ?? {};
       if (one !== undefined) fixed.add(one);
-      else if (range === undefined || range !== order[0]) return false;
+      else if (range === undefined || range !== order[0]!.column) return false;
     }
     return this.indexes.some((keys) => hasPath(keys, [...fixed], order));
   }
@@ -93,7 +101,7 @@ export class IndexPaths {
 function hasPath(
   keys: readonly IndexKey[],
   fixed: readonly EntityColumn[],
-  order: readonly EntityColumn[],
+  order: readonly Wanted[],
 ): boolean {
   const first = keys.slice(0, fixed.length);
   const isFixed = fixed.every((column) =>
@@ -103,11 +111,11 @@ function hasPath(
   return (
     isFixed &&
     rest.length === order.length &&
-    rest.every(
-      (key, at) =>
-        key.column === order[at]!.databaseName &&
-        key.isStart === (order[at]!.type === 'text') &&
-        key.isDescending === rest[0]!.isDescending,
-    )
+    order.every(
+      ({ column: { databaseName, type } }, at) =>
+        rest[at]!.column === databaseName && rest[at]!.isStart === (type === 'text'),
+    ) &&
+    // Forward, or backward.
+    [0, 3].some((turn) => order.every(({ option }, at) => rest[at]!.option === (option ^ turn)))
   );
 }

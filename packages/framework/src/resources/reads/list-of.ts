@@ -14,12 +14,15 @@ import { FilterParameter } from './filter-parameters.js';
 import type { ColumnFilters, FilterParameters } from './filter-parameters.js';
 import { ListParameters, UuidListParameters } from './page-parameters.js';
 import { MAX_COUNTED } from './page-statement.js';
-import { parseSort, sortableOf, sqlTextOf } from './sort.js';
+import { ordersOf, parseSort, sortableOf, sqlTextsOf } from './sort.js';
 
 export const MAX_IDS = 100;
 
 /** In bytes, for a list sorted by a column: the `Link` also has its value, whose 100 characters take up to 1,200 bytes. */
 export const MAX_FILTERS_BESIDE_VALUE = 1_400;
+
+/** Likewise, for a list sorted by several columns, of which two can be texts. */
+export const MAX_FILTERS_BESIDE_VALUES = 200;
 
 /** `ids=1,2,3` in OpenAPI, which cannot express that `ids=1&ids=2,3` is valid, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
@@ -47,10 +50,11 @@ export function ListOf(
   filters: Readonly<Record<string, ColumnFilter>> = {},
 ): Type<PageParameters> {
   const isUuid = keyColumnOf(entity)?.options.type === 'uuid';
-  const sortable = sortableOf(entity);
+  const orders = ordersOf(entity).map((order) => order.join());
+  const sortable = sortableOf(entity).flatMap((name) => [name, `-${name}`]);
   const Parameters: Type<PageParameters> = isUuid ? UuidListParameters : ListParameters;
   class ListQuery extends Parameters {
-    @SortBy(sortable)
+    @SortBy([...sortable, ...orders])
     override readonly sort?: string;
 
     @Ids(KEY_TYPES[isUuid ? 'uuid' : 'bigint'])
@@ -59,7 +63,9 @@ export function ListOf(
     @Count()
     override readonly count?: boolean;
   }
-  if (sortable.length > 0) AfterValue()(ListQuery.prototype, 'afterValue');
+  if (sortable.length + orders.length > 0) {
+    AfterValue(orders.length > 0)(ListQuery.prototype, 'afterValue');
+  }
   for (const [name, filter] of Object.entries(filters)) {
     FilterParameter(entity, filter)(ListQuery.prototype, name);
   }
@@ -74,7 +80,7 @@ export function ExportOf<Query extends PageParameters>(
 }
 
 function SortBy(sortable: readonly string[]): PropertyDecorator {
-  const orders = ['id', ...sortable].flatMap((name) => [name, `-${name}`]);
+  const orders = ['id', '-id', ...sortable];
   const nulls =
     sortable.length === 0 ? '' : ' Items without a value come last, in both directions.';
   return Field(
@@ -104,16 +110,27 @@ const CONSTRAINTS_OF_SORT = [
   ofSort('hasNoIds', ({ ids }) => ids === undefined, 'sort must be id or -id for a list of ids'),
   ofSort(
     'hasShortFilters',
-    (parameters) => filterQuery(parameters).length <= MAX_FILTERS_BESIDE_VALUE,
-    `sort must be id or -id for filters of more than ${MAX_FILTERS_BESIDE_VALUE} bytes together, percent-encoded`,
+    (parameters) => filterQuery(parameters).length <= maxFilters(parameters),
+    ({ object }) =>
+      `sort must be id or -id for filters of more than ${maxFilters(object)} bytes together, percent-encoded`,
   ),
 ];
+
+function maxFilters(parameters: object): number {
+  return columnsIn(parameters) > 1 ? MAX_FILTERS_BESIDE_VALUES : MAX_FILTERS_BESIDE_VALUE;
+}
+
+function columnsIn(parameters: object): number {
+  const { sort } = parameters as Pick<PageParameters, 'sort'>;
+  // A parameter can be given twice.
+  return typeof sort === 'string' ? sort.split(',').length : 1;
+}
 
 /** A constraint on the parameters of a list sorted by a column. */
 function ofSort(
   name: string,
   validate: (parameters: PageParameters) => boolean,
-  message: string,
+  message: Parameters<typeof Satisfies>[2],
 ): PropertyDecorator {
   return Satisfies(
     name,
@@ -122,18 +139,22 @@ function ofSort(
   );
 }
 
-function AfterValue(): PropertyDecorator {
+function AfterValue(hasOrders: boolean): PropertyDecorator {
+  const ofSeveral = hasOrders ? ' Of several columns, an array of their values as texts.' : '';
   return Field(
     {
       ...TEXT_SCHEMA,
-      description:
-        'With `after`, if the list is sorted by a column: the value that the last item has in it, in JSON, such as `"text"`, `7` or `null`. The `Link` of a page has both.',
+      description: `With \`after\`, if the list is sorted by a column: the value that the last item has in it, in JSON, such as \`"text"\`, \`7\` or \`null\`.${ofSeveral} The \`Link\` of a page has both.`,
       isOptional: true,
     },
     Satisfies(
       'isAfterValue',
-      (value) => typeof value === 'string' && sqlTextOf(value) !== undefined,
-      'afterValue must be a text, a number, a boolean or null in JSON',
+      (value, { object }) =>
+        typeof value === 'string' && sqlTextsOf(value, columnsIn(object)) !== undefined,
+      ({ object }) =>
+        columnsIn(object) > 1
+          ? 'afterValue must be an array in JSON with a text or null for each column of the order'
+          : 'afterValue must be a text, a number, a boolean or null in JSON',
     ),
     Satisfies(
       'hasColumn',

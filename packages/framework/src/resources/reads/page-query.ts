@@ -46,7 +46,7 @@ export interface PageQuery {
 }
 
 /** A page that can share a statement with pages of equal clauses. */
-export interface GroupedPage extends PageQuery {
+export interface GroupedPage extends Pick<PageQuery, 'sort' | 'limit' | 'maxBytes'> {
   /** The conditions and the order, with `rs__wanted.p1`, `rs__wanted.p2` and so on for the values. */
   readonly clauses: string;
   readonly values: readonly unknown[];
@@ -71,8 +71,8 @@ export interface ListContext<Entity = Readonly<Record<string, unknown>>> extends
 /** The least and the greatest id of a page: any id if the page is sorted by a column. */
 export function rangeOf(keyType: KeyType, { by, isDescending }: Sort, after: Key | undefined) {
   const { least, greatest } = keyType;
-  const isEmpty = by === undefined && after === (isDescending ? least : greatest);
-  if (after === undefined || by !== undefined || isEmpty) {
+  const isEmpty = by.length === 0 && after === (isDescending ? least : greatest);
+  if (after === undefined || by.length > 0 || isEmpty) {
     return { start: least, end: greatest, isEmpty };
   }
   return isDescending

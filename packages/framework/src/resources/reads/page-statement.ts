@@ -6,7 +6,8 @@ import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';
 import { MAX_LIMIT } from './page-parameters.js';
 import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
-import type { Sort, SortKey } from './sort.js';
+import { DIRECTIONS } from './sort.js';
+import type { OrderKey, Sort, SortKey } from './sort.js';
 
 /** Beyond this number of rows, the count is an estimate. */
 export const MAX_COUNTED = 10_000;
@@ -57,8 +58,11 @@ export class PageStatements {
       return `rs__wanted.p${values.push(value)}`;
     };
     const { conditions, order } = this.clauses(query, parameter);
+    const { sort, limit, maxBytes } = query;
     return {
-      ...query,
+      sort,
+      limit,
+      maxBytes,
       clauses: `WHERE ${conditions.join(' AND ')} ORDER BY ${order}`,
       values,
       types,
@@ -104,7 +108,7 @@ export class PageStatements {
       `${columns}, ${this.table.bytes} AS rs__row_bytes`,
     );
     const order = this.orderOfRows(query.sort);
-    const names = query.sort.by === undefined ? columns : `${columns}, rs__value, rs__json`;
+    const names = query.sort.by.length === 0 ? columns : `${columns}, rs__json`;
     const summed = `SELECT *, sum(rs__row_bytes) OVER (ORDER BY ${order}) - rs__row_bytes AS rs__bytes_before, count(*) OVER () AS rs__rows_found FROM (${text}) AS rs__page`;
     return {
       text: `SELECT rs__rows_found, ${names} FROM (${summed}) AS rs__page
@@ -159,16 +163,13 @@ export class PageStatements {
     const values: unknown[] = [];
     const parameter: Parameter = (value) => `$${values.push(value)}`;
     const { by } = query.sort;
-    const parts =
-      by === undefined ? [this.clauses(query, parameter)] : this.partsBy(by, query, parameter);
-    const own =
-      by === undefined
-        ? ''
-        : `, ${by.expression} AS rs__value, coalesce(to_json(${by.expression})::text, 'null') AS rs__json`;
+    const isById = by.length === 0;
+    const parts = isById ? [this.clauses(query, parameter)] : this.partsBy(query, parameter);
+    const own = isById ? '' : `, ${sortedColumns(by)}`;
     const atMost = `LIMIT ${query.limit + 1}`;
     const [text = '', ...others] = parts.map(
       ({ conditions, order }) =>
-        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ')} ORDER BY ${order} ${atMost}`,
+        `SELECT ${list}${own} FROM ${this.table.table} WHERE ${conditions.join(' AND ') || 'true'} ORDER BY ${order} ${atMost}`,
     );
     if (others.length === 0) return { text, values, types: STORED_TYPES };
     const all = [text, ...others].map((part) => `(${part})`).join(' UNION ALL ');
@@ -180,9 +181,10 @@ export class PageStatements {
   }
 
   private orderOfRows(sort: Sort): string {
-    const direction = directionOf(sort);
-    const id = `${this.table.key.name}${direction}`;
-    return sort.by === undefined ? id : `rs__value${direction} NULLS LAST, ${id}`;
+    const values = sort.by.map(
+      ({ isDescending }, at) => `rs__value${at}${isDescending ? ' DESC' : ''} NULLS LAST`,
+    );
+    return [...values, `${this.table.key.name}${directionOf(sort)}`].join(', ');
   }
 
   private clauses(query: PageQuery, parameter: Parameter) {
@@ -200,39 +202,78 @@ export class PageStatements {
     return { conditions, order: `${key.name}${direction}` };
   }
 
-  /** The rows with a value, then the rows without. Each part is a range of the index, unlike one condition for both. */
-  private partsBy(by: SortKey, query: PageQuery, parameter: Parameter) {
+  /** The ranges of the index that have the rows: for one condition for all of them, PostgreSQL would read rows before them. */
+  private partsBy(query: PageQuery, parameter: Parameter) {
     const { sort } = query;
-    const { after } = sort;
+    const { by, after, isDescending } = sort;
     const key = this.table.key.name;
-    const { expression } = by;
-    const isBeyond = sort.isDescending ? '<' : '>';
     // In ORDER BY, the name of a column would mean the expression of the SELECT list, which leaves out long values.
-    const order = `rs__value${directionOf(sort)}, ${key}${directionOf(sort)}`;
+    const values = by.map(({ option }, at) => `rs__value${at}${DIRECTIONS[option]}`);
+    const order = [...values, `${key}${directionOf(sort)}`].join(', ');
     const part = (...own: readonly string[]) => ({
       conditions: [...own, ...this.conditions(query, parameter)],
       order,
     });
-    if (after?.value === null) {
-      return [part(`${expression} IS NULL`, `${key} ${isBeyond} ${parameter(String(after.id))}`)];
+    const [first] = by as readonly [OrderKey];
+    if (after === undefined) {
+      // The index of an order of several columns has the rows without a value last.
+      if (by.length > 1) return [part()];
+      const isNull = first.column.isNullable ? [part(`${first.expression} IS NULL`)] : [];
+      return [part(`${first.expression} IS NOT NULL`), ...isNull];
     }
-    const valued =
-      after === undefined
-        ? `${expression} IS NOT NULL`
-        : `(${expression}, ${key}) ${isBeyond} (${by.cast(parameter(after.value))}, ${parameter(String(after.id))})`;
-    return [part(valued), ...(by.column.isNullable ? [part(`${expression} IS NULL`)] : [])];
+    const valueOf = (at: number) => by[at]!.cast(parameter(after.values[at]));
+    const equal = (count: number) =>
+      by
+        .slice(0, count)
+        .map(({ expression }, at) =>
+          after.values[at] === null ? `${expression} IS NULL` : `${expression} = ${valueOf(at)}`,
+        );
+    // Columns with the direction of the ids are compared together with them.
+    let start = by.length;
+    while (start > 0 && isTogether(by[start - 1]!, sort, start - 1)) start -= 1;
+    const together = by.slice(start);
+    const left = [...together.map(({ expression }) => expression), key];
+    const right = [...together.map((_, at) => valueOf(start + at)), parameter(String(after.id))];
+    const beyond = `(${left.join(', ')}) ${isDescending ? '<' : '>'} (${right.join(', ')})`;
+    const parts = [part(...equal(start), beyond)];
+    for (const [at, { expression, column, ...each }] of by.entries()) {
+      if (after.values[at] === null) continue;
+      if (at < start) {
+        const isBeyond = `${expression} ${each.isDescending ? '<' : '>'} ${valueOf(at)}`;
+        parts.push(part(...equal(at), isBeyond));
+      }
+      if (column.isNullable) parts.push(part(...equal(at), `${expression} IS NULL`));
+    }
+    return parts;
   }
 
   private conditions({ start, end, ids, filters }: PageQuery, parameter: Parameter): string[] {
-    const { key } = this.table;
+    const { key, notRemoved } = this.table;
     const conditions = filters.map(([filter, value]) =>
       filter.where(value, parameter, String(start), String(end)),
     );
+    conditions.push(...notRemoved);
     if (ids !== undefined) {
       conditions.push(`${key.name} = ANY (${parameter(ids.map(String))}::${key.type}[])`);
     }
     return conditions;
   }
+}
+
+/** Whether a column of an order has a value in the row before the page, and the direction of the ids. */
+function isTogether(key: OrderKey, { after, isDescending }: Sort, at: number): boolean {
+  return after?.values[at] !== null && key.isDescending === isDescending;
+}
+
+/** The values of the order, and as the last column `afterValue` of the next page. */
+function sortedColumns(by: readonly OrderKey[]): string {
+  const values = by.map(({ expression }, at) => `${expression} AS rs__value${at}`);
+  const texts = by.map(({ expression }) => `(${expression})::text`);
+  const json =
+    by.length === 1
+      ? `coalesce(to_json(${by[0]!.expression})::text, 'null')`
+      : `to_json(ARRAY[${texts.join(', ')}])::text`;
+  return [...values, `${json} AS rs__json`].join(', ');
 }
 
 function directionOf({ isDescending }: Sort): string {

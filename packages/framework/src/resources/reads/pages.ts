@@ -96,12 +96,15 @@ export class Pages<Query extends PageParameters> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
     const columns = this.options.columns();
     const filters = this.filtersOf(wanted, context);
-    const { parameters, isEmpty } = await this.withoutNeedlessSort(wanted, filters);
+    const { parameters, isEmpty } =
+      wanted.sort === undefined
+        ? { parameters: wanted, isEmpty: false }
+        : await this.withoutNeedlessSort(wanted, filters);
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
-    const range = rangeOf(columns.keyType, sort, after);
-    const query = { ...range, sort, limit, ids, filters, maxBytes };
-    const isNothing = isEmpty || range.isEmpty;
+    const { start, end, isEmpty: isBeyond } = rangeOf(columns.keyType, sort, after);
+    const query = { start, end, sort, limit, ids, filters, maxBytes };
+    const isNothing = isEmpty || isBeyond;
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const page = this.pageOf(found, parameters, query);
     if (parameters.count !== true) return page;
@@ -128,7 +131,7 @@ export class Pages<Query extends PageParameters> {
       const filter = equal.filter(([{ equals }]) => columns.named(equals!) === by.column);
       const statement = this.statements.compare({ ...this.first, filters: filter }, by, value);
       const compare = () => this.options.statements.rows<[number]>(statement);
-      const [row] = await this.options.bulkheads.lists.run(() => valueRead(by, compare));
+      const [row] = await this.options.bulkheads.lists.run(() => valueRead([by], compare));
       return row?.[0];
     });
   }
@@ -172,7 +175,7 @@ export class Pages<Query extends PageParameters> {
     const isLast = isWhole && items.length === rows.length;
     const last = rows[items.length - 1];
     if (isLast || last === undefined) return new Page(items, undefined, parameters);
-    const details = sort.by === undefined ? {} : { nextValue: statements.sortedBy(last) };
+    const details = sort.by.length === 0 ? {} : { nextValue: statements.sortedBy(last) };
     return new Page(items, statements.idOf(last), parameters, details);
   }
 
@@ -180,9 +183,7 @@ export class Pages<Query extends PageParameters> {
     const alone = slots ?? this.options.bulkheads.lists;
     // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths.
     const isAlone =
-      this.options.statements.isDistributed ||
-      query.ids !== undefined ||
-      query.sort.by !== undefined;
+      this.options.statements.isDistributed || query.ids !== undefined || query.sort.by.length > 0;
     const page = isAlone ? undefined : this.statements.grouped(query);
     const group = page && this.groupOf(page);
     if (page === undefined || group === undefined) return alone.run(() => this.find(query));
@@ -217,13 +218,20 @@ export class Pages<Query extends PageParameters> {
     pages: readonly GroupedPage[],
     statement: Group['statement'],
   ): Promise<readonly (FoundRows | undefined)[]> {
-    const found: Row[][] = pages.map(() => []);
-    const long = new Set<number>();
+    const { name, text } = statement;
+    const values = valuesOf(pages);
     const rows = await this.options.statements.rows<Row>({
-      ...statement,
-      values: valuesOf(pages),
+      name,
+      text,
+      values,
       types: STORED_TYPES,
     });
+    if (pages.length === 1) {
+      const isLong = rows.some(([number]) => Number(number) < 0);
+      return [isLong ? undefined : shortPage(rows, pages[0]!.limit)];
+    }
+    const found: Row[][] = pages.map(() => []);
+    const long = new Set<number>();
     for (const row of rows) {
       const page = Number(row[0]);
       found[Math.abs(page) - 1]!.push(row);
@@ -236,7 +244,7 @@ export class Pages<Query extends PageParameters> {
   private async find(query: PageQuery): Promise<FoundRows> {
     const { by, after } = query.sort;
     const read = () => this.options.statements.rows<Row>(this.statements.short(query));
-    const rows = await (by === undefined || after === undefined ? read() : valueRead(by, read));
+    const rows = await (after === undefined ? read() : valueRead(by, read));
     return rows.some(([isLong]) => isLong) ? this.findBounded(query) : shortPage(rows, query.limit);
   }
 
@@ -276,12 +284,19 @@ export class Pages<Query extends PageParameters> {
 }
 
 /** Reads with `afterValue`, which need not be a value of the column. */
-async function valueRead<Result>(by: SortKey, read: () => Promise<Result>): Promise<Result> {
+async function valueRead<Result>(
+  by: readonly SortKey[],
+  read: () => Promise<Result>,
+): Promise<Result> {
   try {
     return await read();
   } catch (error) {
     if (!stateOf(error)?.startsWith('22')) throw error;
-    const message = `afterValue must be a value of ${by.column.property}`;
+    const properties = by.map(({ column }) => column.property).join(' and ');
+    const message =
+      by.length === 1
+        ? `afterValue must be a value of ${properties}`
+        : `afterValue must have values of ${properties}`;
     throw new ServiceException(ERRORS.parameterNotValid, message);
   }
 }

@@ -6,6 +6,7 @@ import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';
 
 const SORTABLE = Symbol('sortable');
+const ORDERS = Symbol('orders');
 
 /** Texts are sorted by a prefix, because neither the entry of an index nor the `Link` can be as long as a text. */
 export const SORTED_CHARACTERS = 100;
@@ -19,6 +20,26 @@ export function Sortable(): PropertyDecorator {
     const names = [...sortableOf(constructor as Type), String(name)];
     Reflect.defineMetadata(SORTABLE, names, constructor);
   };
+}
+
+/**
+ * Declares that lists can be sorted by several columns: `sort=kind,-price`. `-` means descending. The table needs an index in this order, like
+ * that of {@link Sortable}.
+ *
+ * @example
+ * @SortableBy('kind', '-price')
+ * @Entity('tools')
+ * class Tool {}
+ */
+export function SortableBy(...columns: readonly string[]): ClassDecorator {
+  return (entity) => {
+    Reflect.defineMetadata(ORDERS, [...ordersOf(entity as unknown as Type), columns], entity);
+  };
+}
+
+/** The orders of {@link SortableBy}. */
+export function ordersOf(entity: Type): readonly (readonly string[])[] {
+  return (Reflect.getMetadata(ORDERS, entity) as readonly (readonly string[])[] | undefined) ?? [];
 }
 
 /** The properties, without the id, by which lists of an entity can be sorted. */
@@ -81,15 +102,33 @@ export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
   };
 }
 
-export interface Sort {
+/** As PostgreSQL stores it with the key of an index: 1 for descending, 2 for nulls first. */
+type KeyOption = 0 | 1 | 3;
+
+/** In SQL. */
+export const DIRECTIONS: Readonly<Record<KeyOption, string>> = {
+  0: '',
+  1: ' DESC NULLS LAST',
+  3: ' DESC',
+};
+
+/** A column of an order. */
+export interface OrderKey extends SortKey {
   readonly isDescending: boolean;
-  /** `undefined`: by id alone. */
-  readonly by?: SortKey | undefined;
-  /** The list continues after this row, which need not exist. */
-  readonly after?: { readonly id: Key; readonly value: string | null } | undefined;
+  /** Of the index that has the order. */
+  readonly option: KeyOption;
 }
 
-export const BY_ID: Sort = { isDescending: false };
+export interface Sort {
+  /** The order of the ids: that of the last column. */
+  readonly isDescending: boolean;
+  /** Empty: by id alone. */
+  readonly by: readonly OrderKey[];
+  /** The list continues after this row, which need not exist. */
+  readonly after?: { readonly id: Key; readonly values: readonly (string | null)[] } | undefined;
+}
+
+export const BY_ID: Sort = { isDescending: false, by: [] };
 
 export function parseSort(sort = 'id') {
   const isDescending = sort.startsWith('-');
@@ -111,12 +150,51 @@ export function sqlTextOf(json: string): string | null | undefined {
   return isStorableText(value) ? value : undefined;
 }
 
-export function sortOf(columns: EntityColumns, { sort, after, afterValue }: PageParameters): Sort {
+/**
+ * The values of `afterValue` in SQL: of one column in JSON, of several an array of their texts.
+ *
+ * @returns `undefined` for any other text
+ */
+export function sqlTextsOf(json: string, columns: number): Values | undefined {
+  if (columns > 1) return textsOf(json, columns);
+  const value = sqlTextOf(json);
+  return value === undefined ? undefined : [value];
+}
+
+type Values = readonly (string | null)[];
+
+function textsOf(json: string, count: number): Values | undefined {
+  let values: unknown;
+  try {
+    values = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(values) || values.length !== count) return undefined;
+  const areTexts = values.every(
+    (value) => value === null || (typeof value === 'string' && isStorableText(value)),
+  );
+  return areTexts ? (values as Values) : undefined;
+}
+
+function orderKeyOf(columns: EntityColumns, text: string, isAlone: boolean): OrderKey {
+  const { property, isDescending } = parseSort(text);
+  const key = sortKeyOf(columns, property);
+  // With one column, the rows without a value are read apart: its index has both directions.
+  const isLast = !isAlone && key.column.isNullable;
+  return { ...key, isDescending, option: !isDescending ? 0 : isLast ? 1 : 3 };
+}
+
+export function sortOf(
+  columns: EntityColumns,
+  { sort = 'id', after, afterValue }: Partial<PageParameters>,
+): Sort {
   const { property, isDescending } = parseSort(sort);
-  if (property === columns.key.property) return { isDescending };
-  const value = afterValue === undefined ? undefined : sqlTextOf(afterValue);
-  const last = after === undefined || value === undefined ? undefined : { id: after, value };
-  return { isDescending, by: sortKeyOf(columns, property), after: last };
+  if (property === columns.key.property) return { isDescending, by: BY_ID.by };
+  const by = sort.split(',').map((each, _, { length }) => orderKeyOf(columns, each, length === 1));
+  const values = afterValue === undefined ? undefined : sqlTextsOf(afterValue, by.length);
+  const last = after === undefined || values === undefined ? undefined : { id: after, values };
+  return { isDescending: by.at(-1)!.isDescending, by, after: last };
 }
 
 /**
@@ -138,10 +216,14 @@ export async function withoutNeedlessSort<Query extends PageParameters>(
   const isNeedless = equal.some((name) => columns.named(name)?.property === property);
   if (!isNeedless) return { parameters: query, isEmpty: false };
   const parameters = { ...query, sort: isDescending ? '-id' : 'id', afterValue: undefined };
-  const { by, after } = sortOf(columns, query);
-  if (by === undefined || after === undefined) return { parameters, isEmpty: false };
+  const {
+    by: [key],
+    after,
+  } = sortOf(columns, query);
+  const value = after?.values[0];
+  if (key === undefined || value === undefined) return { parameters, isEmpty: false };
   // Rows without a value come last.
-  const sign = after.value === null ? undefined : await compare(by, after.value);
+  const sign = value === null ? undefined : await compare(key, value);
   const place = sign === undefined ? -1 : isDescending ? -sign : sign;
   // All rows come after the start.
   if (place > 0) return { parameters: { ...parameters, after: undefined }, isEmpty: false };

@@ -104,7 +104,6 @@ export class Imports<Content extends Identified> {
     yield toLine(summary);
   }
 
-  /** Creates a row for each line. */
   private async create(
     lines: readonly Line[],
     actor: Actor | undefined,

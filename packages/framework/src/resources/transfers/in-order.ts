@@ -25,7 +25,6 @@ interface Group<Result> {
  * window is full, no item is taken. An error, of an item or of the source, is thrown after the results of the items before and
  * the end of all work.
  *
- * @param perform returns a result for each item
  * @param signal when it aborts, no further item is taken, and its reason is thrown if items may be left
  */
 export async function* inOrder<Item, Result>(

@@ -17,13 +17,14 @@ import type { Parameter, UsedFilter } from '../reads/page-query.js';
 import type { Visibility } from '../reads/visibility.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor, ActorOption } from '../recording/actor.js';
+import type { ChangedRows } from '../recording/change-recorder.js';
 
 interface UpdatesOptions<Entity extends Keyed> extends Omit<Shared, 'tracer' | 'logger'> {
   /** The class whose properties make the entity tag. Only these are changed. */
   readonly dto: Type;
   readonly notFound: IdError<Entity['id']>;
   readonly visibility: Visibility;
-  /** Called with a row that was replaced or patched. */
+  /** Called with a row that was written. */
   readonly onChanged?: (row: Entity) => void;
 }
 
@@ -38,13 +39,14 @@ export interface UpdateContext extends ChangeContext {
 }
 
 interface Change {
-  readonly kind: 'replaced' | 'removed';
+  /** `created`: a removed row is restored. */
+  readonly kind: ChangedRows['kind'];
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
 /**
- * Replaces, patches and removes single rows of an entity. A precondition is checked while the row is locked, so that the check
+ * Replaces, patches, removes and restores single rows of an entity. A precondition is checked while the row is locked, so that the check
  * sees a concurrent change, or that change waits (docs/decisions/conditional-changes.md).
  *
  * All methods throw ServiceException `notFound`, `precondition-failed`, or `body-not-valid` if the body has another id.
@@ -52,11 +54,10 @@ interface Change {
 export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
-  /** Replaces the properties of the body's class, or of the entity; one that the body lacks becomes null. */
+  /** Replaces the properties of the body's class, or of the entity; one that the body lacks gets its default, or null. */
   replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Entity> {
     const replaced = this.options.columns().replacedBy(body);
-    const valueOf = (value: unknown, property: string) =>
-      value ?? (replaced.has(property) ? null : undefined);
+    const valueOf = (value: unknown, property: string) => value ?? replaced.get(property);
     return this.update(id, body, valueOf, context);
   }
 
@@ -65,9 +66,24 @@ export class Updates<Entity extends Keyed> {
     return this.update(id, body, (value) => value, context);
   }
 
-  remove(id: Entity['id'], context: UpdateContext = {}): Promise<Entity> {
-    const text = `DELETE FROM ${this.options.columns().table}`;
-    return this.change(id, {}, { kind: 'removed', text, values: [] }, context);
+  /** Deletes the row, or marks it. */
+  async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
+    const { table, removedAt } = this.options.columns();
+    if (removedAt === undefined) {
+      const text = `DELETE FROM ${table}`;
+      await this.change(id, {}, { kind: 'removed', text, values: [] }, context);
+    } else {
+      await this.write(id, {}, 'removed', [`${removedAt.name} = CURRENT_TIMESTAMP`], [], context);
+    }
+  }
+
+  /** Brings a marked row back. Any other stays as it is. */
+  restore(id: Entity['id'], context: UpdateContext = {}): Promise<Entity> {
+    const { table, removedAt } = this.options.columns();
+    if (removedAt === undefined) {
+      throw new TypeError(`${table} keeps no removed rows: its entity has no @DeleteDateColumn()`);
+    }
+    return this.write(id, {}, 'created', [`${removedAt.name} = NULL`], [], context);
   }
 
   private async update(
@@ -81,7 +97,7 @@ export class Updates<Entity extends Keyed> {
       throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
     const columns = this.options.columns();
-    const { table, changeable, changed, key } = columns;
+    const { changeable, key } = columns;
     // Columns that the DTO lacks are hidden from clients.
     const shown = columns.of(this.options.dto);
     const values: unknown[] = [];
@@ -94,8 +110,20 @@ export class Updates<Entity extends Keyed> {
     // The statement writes even without a change, so that its commit waits for standbys.
     const { name } = changeable[0] ?? key;
     if (set.length === 0) set.push(`${name} = ${name}`);
+    return this.write(id, body, 'replaced', set, values, context);
+  }
+
+  private async write(
+    id: Entity['id'],
+    body: object,
+    kind: Change['kind'],
+    set: readonly string[],
+    values: readonly unknown[],
+    context: UpdateContext,
+  ): Promise<Entity> {
+    const { table, changed } = this.options.columns();
     const text = `UPDATE ${table} SET ${[...set, ...changed].join(', ')}`;
-    const row = await this.change(id, body, { kind: 'replaced', text, values }, context);
+    const row = await this.change(id, body, { kind, text, values }, context);
     this.options.onChanged?.(row);
     return row;
   }
@@ -119,7 +147,7 @@ export class Updates<Entity extends Keyed> {
       const changeLocked = async (manager: EntityManager) => {
         rowSlots.requireFree(keys, slots);
         const session = statements.in(manager);
-        const [row] = await session.rows<readonly unknown[]>(this.locking(id, visible));
+        const [row] = await session.rows<readonly unknown[]>(this.locking(change, id, visible));
         if (row === undefined) throw notFound(id);
         if (precondition?.(contentOf(columns.of(dto), columns.entityOf(row))) === false) {
           throw new ServiceException(ERRORS.preconditionFailed);
@@ -145,11 +173,12 @@ export class Updates<Entity extends Keyed> {
     return columns.entityOf(row) as Entity;
   }
 
-  private locking(id: Entity['id'], visible: readonly UsedFilter[]): Statement {
-    const { table, key, names } = this.options.columns();
+  private locking(change: Change, id: Entity['id'], visible: readonly UsedFilter[]): Statement {
+    const { table, names } = this.options.columns();
     const values: unknown[] = [String(id)];
+    const isWanted = this.conditionsOf(change, '$1', visible, values);
     return {
-      text: `SELECT ${names} FROM ${table} WHERE ${key.name} = $1${also(visible, values)} FOR UPDATE`,
+      text: `SELECT ${names} FROM ${table} WHERE ${isWanted} FOR UPDATE`,
       values,
       types: STORED_TYPES,
     };
@@ -157,43 +186,53 @@ export class Updates<Entity extends Keyed> {
 
   /** Changes a row, records the change, and returns the row with all columns. */
   private statementOf(
-    { kind, text, values: given }: Change,
+    change: Change,
     id: Entity['id'],
     actor: Actor | undefined,
     lockWait: string | null,
     visible: readonly UsedFilter[],
   ): Statement {
-    const { table, key, names } = this.options.columns();
+    const { kind, text, values: given } = change;
+    const { table, key, names, removedAt } = this.options.columns();
     const records = this.options.recorder?.statements;
     const values = [...given, String(id), lockWait];
-    const isWanted = `${key.name} = $${given.length + 1} AND ${rowWait(`$${given.length + 2}`)}${also(visible, values)}`;
+    const isFound = this.conditionsOf(change, `$${given.length + 1}`, visible, values);
+    const isWanted = `${isFound} AND ${rowWait(`$${given.length + 2}`)}`;
     if (records === undefined) {
       return { text: `${text} WHERE ${isWanted} RETURNING ${names}`, values, types: STORED_TYPES };
     }
-    const isReplaced = kind === 'replaced';
+    const isWritten = kind !== 'removed';
     const record = records.insert({
       kind,
       row: 'rs__changed',
-      from: isReplaced ? 'rs__changed, rs__before' : 'rs__changed',
-      ...(isReplaced && { before: 'rs__before' }),
+      from: isWritten ? 'rs__changed, rs__before' : 'rs__changed',
+      ...(kind === 'replaced' && { before: 'rs__before' }),
+      ...(kind === 'created' && { condition: `rs__before.${removedAt!.name} IS NOT NULL` }),
       actor: [`$${values.length + 1}::text`, `$${values.length + 2}::text`],
     });
     // Its lock waits for concurrent changes, and returns their result.
     const before = `rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${isWanted} FOR UPDATE), `;
-    const isLocked = isReplaced ? ` AND ${key.name} IN (SELECT ${key.name} FROM rs__before)` : '';
+    const isLocked = isWritten ? ` AND ${key.name} IN (SELECT ${key.name} FROM rs__before)` : '';
     return {
-      text: `WITH ${isReplaced ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),
+      text: `WITH ${isWritten ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),
         rs__recorded AS (${record}) SELECT ${names} FROM rs__changed`,
       values: [...values, ...actorParameters(requireActor(actor))],
       types: STORED_TYPES,
     };
   }
-}
 
-/** The conditions of filters, each after AND. */
-function also(filters: readonly UsedFilter[], values: unknown[]): string {
-  const parameter: Parameter = (value) => `$${values.push(value)}`;
-  return filters
-    .map(([filter, value]) => ` AND ${filter.where(value, parameter, '', '')}`)
-    .join('');
+  private conditionsOf(
+    { kind }: Change,
+    id: string,
+    visible: readonly UsedFilter[],
+    values: unknown[],
+  ): string {
+    const { key, notRemoved } = this.options.columns();
+    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    return [
+      `${key.name} = ${id}`,
+      ...(kind === 'created' ? [] : notRemoved),
+      ...visible.map(([filter, value]) => filter.where(value, parameter, '', '')),
+    ].join(' AND ');
+  }
 }
