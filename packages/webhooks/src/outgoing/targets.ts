@@ -1,6 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 import { AddressError, isLoopback, Networks } from './networks.js';
 
 /** RFC 6761 lets no server answer for this name. */
@@ -47,12 +48,8 @@ export class Targets {
   }
 
   /** A connection is made to what this function returns, and to nothing else: a name cannot lead elsewhere after the check. */
-  readonly lookup: LookupFunction = (hostname, _, callback) => {
-    void this.resolve(hostname).then(
-      (addresses) => callback(null, addresses),
-      (error: Error) => callback(error, []),
-    );
-  };
+  readonly lookup: LookupFunction = (hostname, _, callback) =>
+    callbackify(() => this.resolve(hostname))(callback);
 
   close(): void {
     this.resolver.cancel();

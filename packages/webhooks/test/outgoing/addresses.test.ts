@@ -37,10 +37,10 @@ const errorOf = (sender: Sender, url: string) => {
 
 /** What a name leads to. */
 const resolveTo = (...addresses: readonly string[]) => {
-  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation((() =>
-    Promise.resolve(addresses.filter((it) => !isIPv6(it)))) as never);
-  vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation((() =>
-    Promise.resolve(addresses.filter((it) => isIPv6(it)))) as never);
+  const of = (isWanted: (address: string) => boolean) => () =>
+    Promise.resolve(addresses.filter((address) => isWanted(address)));
+  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(of((address) => !isIPv6(address)));
+  vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(of(isIPv6));
 };
 
 afterEach(() => vi.restoreAllMocks());
@@ -209,8 +209,8 @@ describe('a name', () => {
     ['there is none', () => Promise.resolve([])],
     ['no server answers', () => Promise.reject(new Error('queryA ETIMEOUT 10.0.0.2'))],
   ])('leads nowhere if %s', async (_, resolve) => {
-    vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(resolve as never);
-    vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(resolve as never);
+    vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(resolve);
+    vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(resolve);
     const { signal } = new AbortController();
     const outcome = await strict.send('https://receiver.test/', message(), [SECRET], signal);
     expect(outcome).toEqual({ kind: 'failed', reason: 'The host name cannot be resolved.' });

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Sender } from '../../src/outgoing/index.js';
 import { message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
 
