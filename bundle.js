@@ -35,6 +35,8 @@ const SOURCES = [
   'packages/framework/src',
   'packages/changes/package.json',
   'packages/changes/src',
+  'packages/webhooks/package.json',
+  'packages/webhooks/src',
   'packages/client/package.json',
   'packages/client/src',
   'packages/command/package.json',

@@ -23,7 +23,7 @@ interface Package {
 }
 
 /** The packages of this project whose code the bundle contains. */
-const OWN = ['api-reference', 'changes', 'client', 'command', 'framework'];
+const OWN = ['api-reference', 'changes', 'client', 'command', 'framework', 'webhooks'];
 
 const TEXT = readFileSync(`${DIST}/sbom.cdx.json`, 'utf8');
 const { metadata, components } = JSON.parse(TEXT) as Sbom;

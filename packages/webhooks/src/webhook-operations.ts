@@ -35,7 +35,10 @@ const POSTED = [
   ],
 ] as const;
 
-const OF_ONE = [[ERRORS.parameterNotValid, 'id must be a UUID with hyphens'], webhookNotFound] as const;
+const OF_ONE = [
+  [ERRORS.parameterNotValid, 'id must be a UUID with hyphens'],
+  webhookNotFound,
+] as const;
 
 const SENT = [tooManyTestMessages, webhooksNotConfigured] as const;
 

@@ -91,33 +91,33 @@ export class Webhook {
   /** Since the last success. */
   @Exclude()
   @Column('integer', { default: 0 })
-  readonly attempts!: number;
+  readonly attempts!: Managed<number>;
 
   /** Of each resource, the last change that was sent. As text: a number would be rounded. */
   @Exclude()
   @Column('jsonb')
-  readonly positions!: Readonly<Record<string, string>>;
+  readonly positions!: Managed<Readonly<Record<string, string>>>;
 
   @Exclude()
   @Column('text')
-  readonly secret!: string;
+  readonly secret!: Managed<string>;
 
   @Exclude()
   @Column('text', { name: 'previous_secret', nullable: true })
-  readonly previousSecret!: string | null;
+  readonly previousSecret!: Managed<string> | null;
 
   /** Until then, messages have a signature with the previous secret, too. */
   @Exclude()
   @Column({ ...TIMESTAMP_COLUMN, name: 'previous_until', nullable: true })
-  readonly previousUntil!: Date | null;
+  readonly previousUntil!: Managed<Date> | null;
 
   /** The replica that sends. */
   @Exclude()
   @Column('text', { nullable: true })
-  readonly holder!: string | null;
+  readonly holder!: Managed<string> | null;
 
   /** Afterwards, another replica may send. Of a webhook without a holder: when it was last served. */
   @Exclude()
   @Column({ ...TIMESTAMP_COLUMN, name: 'leased_until', nullable: true })
-  readonly leasedUntil!: Date | null;
+  readonly leasedUntil!: Managed<Date> | null;
 }

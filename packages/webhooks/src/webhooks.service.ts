@@ -128,7 +128,7 @@ export class WebhooksService {
   }
 
   /** @throws ServiceException */
-  private check({ url, kinds = [], resources = [] }: Partial<NewWebhookDto>): void {
+  private check({ url, kinds = [], resources = [] }: WebhookPatchDto): void {
     if (url !== undefined) this.courier.checkUrl(url);
     requireKnown('kinds', kinds, KINDS);
     requireKnown('resources', resources, this.feeds.names);

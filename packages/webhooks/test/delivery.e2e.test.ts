@@ -234,13 +234,17 @@ describe('an address that fails', () => {
 
 describe('an address whose changes may be missing', () => {
   it('is paused when they were pruned, and can begin with the oldest that are kept', async () => {
-    const service = await start();
-    const { id } = await service.listen(receiver.url());
+    const first = await start();
+    const { id } = await first.listen(receiver.url());
     receiver.respond = status(410);
-    await service.create(1);
+    await first.create(1);
     await paused('gone');
     receiver.respond = accept;
-    await service.create(2);
+    await first.create(2);
+    // What was read a moment ago is kept.
+    running.delete(first);
+    await first.stop();
+    const service = await start();
     await database.query(`UPDATE tool_changes SET time = now() - interval '100 days'`);
     await database.query(`SELECT prune_tool_changes(now() - interval '1 day', 10)`);
     await service.create(3);

@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await receiver.stop();
   receiver = await Receiver.start();
-  await database.empty();
+  await database.query('DELETE FROM webhooks');
 });
 
 afterAll(() => receiver.stop());
@@ -66,18 +66,17 @@ describe('a webhook', () => {
       40003,
       'kinds must be an array of created, replaced, removed',
     ],
-    [
-      { url: 'https://example.com', resources: ['x'] },
-      40003,
-      'resources must be an array of tool',
-    ],
+    [{ url: 'https://example.com', resources: ['x'] }, 40003, 'resources must be an array of tool'],
     [{}, 40003, 'url is missing'],
   ])('is rejected: %j', async (body, error, message) => {
     const rejected = await service.send('POST', '/webhooks', body);
     expect(rejected.body).toEqual({ error, message });
     const { id } = await service.listen(receiver.url());
     if ('url' in body) {
-      expect((await service.send('PATCH', `/webhooks/${id}`, body)).body).toEqual({ error, message });
+      expect((await service.send('PATCH', `/webhooks/${id}`, body)).body).toEqual({
+        error,
+        message,
+      });
     }
   });
 
@@ -108,9 +107,7 @@ describe('a webhook', () => {
     const { id } = await service.listen(receiver.url('/one'));
     receiver.respond = status(500);
     await service.create(2);
-    await eventually(async () =>
-      expect(await service.find(id)).toHaveProperty('nextAttemptAt'),
-    );
+    await eventually(async () => expect(await service.find(id)).toHaveProperty('nextAttemptAt'));
     receiver.respond = status(204);
     await service.send('PATCH', `/webhooks/${id}`, { url: receiver.url('/two') });
     await eventually(() => expect(receiver.idsOf('/two')).toEqual([2]));
@@ -222,7 +219,8 @@ describe('deliveries', () => {
       error: 42970,
     });
     await receiver.stop();
-    for (const { body } of await Promise.all(waiting)) expect(body).toMatchObject({ outcome: 'failed' });
+    for (const { body } of await Promise.all(waiting))
+      expect(body).toMatchObject({ outcome: 'failed' });
   });
 });
 
@@ -237,7 +235,11 @@ describe('the module', () => {
       webhooks: Record<string, { post: { operationId: string } }>;
     };
     await app.close();
-    expect(Object.keys(document.webhooks)).toEqual(['tool.created', 'tool.removed', 'tool.replaced']);
+    expect(Object.keys(document.webhooks)).toEqual([
+      'tool.created',
+      'tool.removed',
+      'tool.replaced',
+    ]);
     expect(document.webhooks['tool.created']!.post.operationId).toBe('toolCreated');
   });
 });

@@ -1,4 +1,4 @@
-import type { DynamicModule, Provider, Type, ValueProvider } from '@nestjs/common';
+import type { DynamicModule, Provider, ValueProvider } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import type { ModulesContainer } from '@nestjs/core';
 import type { ServiceVariables } from './service-variables.js';
@@ -33,10 +33,13 @@ export function withFoundVariables(
   modules: ModulesContainer,
   ofService: ServiceVariables,
 ): ServiceVariables {
-  const found = [...modules.values()].flatMap(
-    ({ providers }) => (providers.get(MODULE_VARIABLES)?.instance as ServiceVariables) ?? [],
+  const found = [...modules.values()].map(({ providers }) => providers.get(MODULE_VARIABLES));
+  return merged(
+    ofService,
+    found.flatMap((wrapper) =>
+      wrapper === undefined ? [] : [wrapper.instance as ServiceVariables],
+    ),
   );
-  return merged(ofService, found);
 }
 
 /** @throws TypeError if two have a variable of one name */
@@ -54,7 +57,7 @@ function merged(ofService: ServiceVariables, others: readonly ServiceVariables[]
 function providersOf(module: unknown): readonly Provider[] {
   const providers =
     typeof module === 'function'
-      ? (Reflect.getMetadata(MODULE_METADATA.PROVIDERS, module as Type) as Provider[] | undefined)
+      ? (Reflect.getMetadata(MODULE_METADATA.PROVIDERS, module) as Provider[] | undefined)
       : (module as DynamicModule).providers;
   return providers ?? [];
 }

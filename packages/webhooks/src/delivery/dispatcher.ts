@@ -165,7 +165,10 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       await this.rows.release(id, served);
       const { pausedReason: reason, lastError } = served;
       if (reason !== undefined) {
-        this.logger.warn({ event: 'webhook', webhook: id, reason, lastError }, 'a webhook is paused');
+        this.logger.warn(
+          { event: 'webhook', webhook: id, reason, lastError },
+          'a webhook is paused',
+        );
       }
       if (turn.error !== undefined) throw turn.error;
     } catch (error) {

@@ -83,7 +83,7 @@ export class Turn {
     };
     move(position);
     // A position beyond the newest can be one of another server: then the read says so.
-    for (let isBehind = String(position) !== newest; isBehind; ) {
+    for (let isBehind = String(position) !== newest; isBehind;) {
       if (this.isOver) return this.served({});
       const found = await this.read(resource, position);
       if (!Array.isArray(found)) return found as Served;

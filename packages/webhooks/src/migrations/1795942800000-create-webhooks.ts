@@ -23,7 +23,7 @@ export class CreateWebhooks1795942800000 implements MigrationInterface {
         "previous_until" timestamptz(3),
         "holder" text,
         "leased_until" timestamptz(3),
-        CONSTRAINT "CHK_PAUSE" CHECK ("paused_reason" IN ('failing', 'gone', 'changes-pruned', 'position-unknown')),
+        CONSTRAINT "CHK_facea387a2604a413f75c49111" CHECK ("paused_reason" IN ('failing', 'gone', 'changes-pruned', 'position-unknown')),
         CONSTRAINT "webhooks_pkey" PRIMARY KEY ("id")
       )`,
     );
@@ -38,7 +38,7 @@ export class CreateWebhooks1795942800000 implements MigrationInterface {
         "status" integer,
         "reason" text,
         "response" text,
-        CONSTRAINT "CHK_OUTCOME" CHECK ("outcome" IN ('delivered', 'failed', 'gone')),
+        CONSTRAINT "CHK_9274bd8fe9fe859863439a311a" CHECK ("outcome" IN ('delivered', 'failed', 'gone')),
         CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY ("id"),
         CONSTRAINT "webhook_deliveries_webhook_id_fkey" FOREIGN KEY ("webhook_id") REFERENCES "webhooks" ("id") ON DELETE CASCADE
       )`,

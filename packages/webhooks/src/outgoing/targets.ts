@@ -48,8 +48,9 @@ export class Targets {
   }
 
   /** A connection is made to what this function returns, and to nothing else: a name cannot lead elsewhere after the check. */
-  readonly lookup: LookupFunction = (hostname, _, callback) =>
+  readonly lookup: LookupFunction = (hostname, _, callback) => {
     callbackify(() => this.resolve(hostname))(callback);
+  };
 
   close(): void {
     this.resolver.cancel();

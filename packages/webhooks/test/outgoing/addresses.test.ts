@@ -37,10 +37,12 @@ const errorOf = (sender: Sender, url: string) => {
 
 /** What a name leads to. */
 const resolveTo = (...addresses: readonly string[]) => {
-  const of = (isWanted: (address: string) => boolean) => () =>
-    Promise.resolve(addresses.filter((address) => isWanted(address)));
-  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(of((address) => !isIPv6(address)));
-  vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(of(isIPv6));
+  vi.spyOn(Resolver.prototype, 'resolve4').mockImplementation(() =>
+    Promise.resolve(addresses.filter((each) => !isIPv6(each))),
+  );
+  vi.spyOn(Resolver.prototype, 'resolve6').mockImplementation(() =>
+    Promise.resolve(addresses.filter((each) => isIPv6(each))),
+  );
 };
 
 afterEach(() => vi.restoreAllMocks());

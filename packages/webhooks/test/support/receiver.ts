@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A message that has arrived. */
@@ -26,12 +26,7 @@ export class Receiver {
   readonly received: Received[] = [];
   respond: Respond = accept;
   private readonly server = createServer((request, response) => {
-    void request.toArray().then((chunks: Buffer[]) => {
-      const { url: path = '', headers } = request;
-      const message = { path, headers, text: Buffer.concat(chunks).toString() };
-      this.received.push(message);
-      this.respond(response, message);
-    });
+    void this.receive(request, response);
   });
 
   static async start(): Promise<Receiver> {
@@ -53,6 +48,14 @@ export class Receiver {
     return this.received.filter((message) => message.path === path);
   }
 
+  private async receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url: path = '', headers } = request;
+    const chunks = (await request.toArray()) as Buffer[];
+    const message = { path, headers, text: Buffer.concat(chunks).toString() };
+    this.received.push(message);
+    this.respond(response, message);
+  }
+
   stop(): Promise<void> {
     this.server.closeAllConnections();
     return new Promise((resolve) => this.server.close(() => resolve()));
@@ -64,7 +67,7 @@ export function isSigned({ headers, text }: Received, ...secrets: readonly strin
   const signatures = String(headers['webhook-signature']).split(' ');
   const expected = secrets.map((secret) => {
     const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
-    const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+    const content = [headers['webhook-id'], headers['webhook-timestamp'], text].join('.');
     return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
   });
   return expected.join(' ') === signatures.join(' ');
