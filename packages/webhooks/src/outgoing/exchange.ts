@@ -59,6 +59,7 @@ export class Exchange {
 
   private watch(socket: Socket, hasTls: boolean): void {
     this.phase = socket.connecting ? 'connection' : 'response';
+    // An open connection is used many times, and would keep the listeners of all.
     if (!socket.connecting) return;
     socket.once('connect', () => (this.phase = hasTls ? 'TLS handshake' : 'response'));
     socket.once('secureConnect', () => (this.phase = 'response'));
