@@ -82,7 +82,7 @@ page.catch((error: unknown) => {
     await writeFile(join(folder, name + source), PROGRAM);
     const language = ['--target', 'es2022', '--types', 'node', '--ignoreDeprecations', '6.0'];
     const modules = ['--module', module, '--moduleResolution', resolution];
-    // Without skipLibCheck, so the declarations of the package are checked, too. Those of the compiler need no test.
+    // Without skipLibCheck, so the declarations of the package are checked, too. The compiler's own declarations need no test.
     const compile = [
       TSC,
       '--ignoreConfig',

@@ -308,7 +308,7 @@ async function expectNoGap(databaseUrl: string, count: number): Promise<void> {
 /** Each reader is told that it must begin anew: it could not get all that is stored. */
 async function expectAnew(databaseUrl: string, count: number): Promise<void> {
   expect(await recordsIn(databaseUrl)).toHaveLength(count);
-  // Their positions say nothing here: those of the lost server may be greater than all of this one.
+  // A reader's position says nothing here: the lost server may have given greater positions than this one ever does.
   await until(() => readers.every(({ isGone }) => isGone), PATIENCE);
   const refused = expect.stringMatching(/^410 .*"error":41000/);
   expect(readers.map(({ refusals }) => refusals)).toEqual(readers.map(() => [refused]));

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createTestingService } from '@resource-service/framework/testing';
+import { createTestingService, schemaDifferences } from '@resource-service/framework/testing';
 import { afterAll, expect, it } from 'vitest';
 import { AppModule } from '../src/app.module.js';
 import { IDENTITY } from '../src/identity.js';
@@ -21,4 +21,8 @@ it.each(['/health/ready', '/metrics'])('serves %s on the management port', async
 it('serves openapi.json: `npm run openapi` writes it', async () => {
   const served = await (await fetch(`${service.url}/openapi.json`)).text();
   expect(await readFile('openapi.json', 'utf8')).toBe(served);
+});
+
+it('has tables that equal its entities: `npm run migration:generate` writes what a migration lacks', async () => {
+  expect(await schemaDifferences(service)).toEqual([]);
 });

@@ -52,12 +52,12 @@ it('lists tools, page by page, and exports them', async () => {
   await created({ name: 'Page' });
   const page = await service.send('GET', `/tools?after=${first - 1}&limit=2`);
   expect(page.body).toEqual([
-    { id: first, name: 'Page' },
-    { id: second, name: 'Page' },
+    { id: first, name: 'Page', condition: 'good' },
+    { id: second, name: 'Page', condition: 'good' },
   ]);
   expect(page.headers.get('Link')).toBe(`</tools?limit=2&after=${second}>; rel="next"`);
   const exported = await service.send('GET', `/tools/export?after=${second}`);
-  expect(exported.body).toMatch(/^\{"id":\d+,"name":"Page"\}\n\n$/);
+  expect(exported.body).toMatch(/^\{"id":\d+,"name":"Page","condition":"good"\}\n\n$/);
 });
 
 it('changes and removes a tool', async () => {
@@ -71,9 +71,28 @@ it('changes and removes a tool', async () => {
   });
 });
 
+it('lists the tools in a condition, and those that nobody has', async () => {
+  const worn = await created({ name: 'Saw', condition: 'worn' });
+  const broken = await created({ name: 'Axe', condition: 'broken' });
+  await service.send('POST', '/loans', { toolId: worn, borrower: 'Ada' });
+  const idsOf = async (query: string) => {
+    const { body } = await service.send('GET', `/tools?after=${worn - 1}&${query}`);
+    return (body as { id: number }[]).map(({ id }) => id);
+  };
+  expect(await idsOf('condition=worn,broken')).toEqual([worn, broken]);
+  expect(await idsOf('condition=broken')).toEqual([broken]);
+  expect(await idsOf('isAvailable=true')).toEqual([broken]);
+  expect(await idsOf('isAvailable=false')).toEqual([worn]);
+  expect(await service.send('PATCH', `/tools/${worn}`, { condition: 'lost' })).toMatchObject({
+    status: 400,
+    body: { error: 40003, message: 'condition must be one of good, worn, broken' },
+  });
+});
+
 it('lets only a loan say who has a tool', async () => {
   const id = await created({ name: 'Hammer', borrower: 'Ada' });
-  expect((await service.send('GET', `/tools/${id}`)).body).toEqual({ id, name: 'Hammer' });
+  const stored = { id, name: 'Hammer', condition: 'good' };
+  expect((await service.send('GET', `/tools/${id}`)).body).toEqual(stored);
   await service.send('PATCH', `/tools/${id}`, { borrower: 'Ada' });
-  expect((await service.send('GET', `/tools/${id}`)).body).toEqual({ id, name: 'Hammer' });
+  expect((await service.send('GET', `/tools/${id}`)).body).toEqual(stored);
 });

@@ -4,19 +4,31 @@ import './node-version.js';
 
 const { parseArgs } = await import('node:util');
 const { UsageError, reportingErrors } = await import('./names.js');
+const { FORMS } = await import('./properties.js');
 const { addResource } = await import('./resource.js');
 const { createService, npm } = await import('./service.js');
 
 const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--packages FOLDER]
-       create-service resource loan loans [--changes], in the folder of a service`;
+       create-service resource loan loans [due:date …] [--changes], in the folder of a service
+
+  --changes   records who has changed what
+  --packages  the folder of the packed packages, instead of the registry
+
+Types of properties: ${FORMS.join(', ')}
+A question mark makes a property optional. Shells need quotes: 'note:text?' 'status:enum(open,returned)'`;
 
 await reportingErrors(run);
 
 async function run() {
-  const { positionals, packages, changes, openapi } = parsed();
+  const { positionals, packages, changes, openapi, help } = parsed();
+  if (help) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
   const [first, ...resource] = positionals;
-  if (first === 'resource' && resource.length === 2 && packages === undefined) {
-    await addResource(process.cwd(), ...resource, changes);
+  if (first === 'resource' && resource.length >= 2 && packages === undefined) {
+    const [one, many, ...properties] = resource;
+    await addResource(process.cwd(), one, many, properties, changes);
     if (!openapi || npm(process.cwd(), 'run', '--silent', 'openapi')) return;
     throw new UsageError(
       'openapi.json lacks the resource: run "npm install" and "npm run openapi"',
@@ -26,7 +38,7 @@ async function run() {
     throw new UsageError(USAGE);
   }
   const [one = 'item', many = 'items'] = resource;
-  return createService(first, one, many, changes, packages);
+  createService(first, one, many, changes, packages);
 }
 
 function parsed() {
@@ -34,6 +46,7 @@ function parsed() {
     const options = {
       packages: { type: 'string' },
       changes: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
       // For `npm run generate`, because npm appends its arguments to the script.
       openapi: { type: 'boolean', default: false },
     };

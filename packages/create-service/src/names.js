@@ -1,9 +1,9 @@
 import { builtinModules } from 'node:module';
 
-/** An error for the user, in one line. */
+/** An error for the user, in one line for each mistake. */
 export class UsageError extends Error {}
 
-/** Ends a command with one line for its own errors and errors of the file system. */
+/** Ends a command with the message of its own errors and errors of the file system. */
 export async function reportingErrors(command) {
   try {
     await command();
@@ -19,7 +19,7 @@ const KEBAB_CASE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 /** PostgreSQL cuts names after 63 characters. The longest is the index `…_changes_id_position_idx`. */
 const MAX_LENGTH = 39;
 
-const KEYWORDS =
+export const KEYWORDS =
   `arguments await break case catch class const continue debugger default delete do else enum eval export extends
   false finally for function if implements import in instanceof interface let new null package private protected public return
   static super switch this throw true try typeof var void while with yield`.split(/\s+/);
@@ -41,26 +41,33 @@ const TAKEN_PLURALS = ['cli', 'create', 'get', 'list', 'remove', 'replace', 'ser
 const NOT_FOR_SERVICES = [...builtinModules, 'node', 'node-modules', 'npm', 'npx', 'plpgsql'];
 
 export function requireServiceName(name) {
-  requireName(name, 'a service', 'tool-library', NOT_FOR_SERVICES);
+  requireNone([...mistakesInName(name, 'a service', 'tool-library', NOT_FOR_SERVICES)]);
 }
 
-export function requireResourceNames(one, many) {
-  for (const name of [one, many]) {
-    const plurals = name === many ? TAKEN_PLURALS : [];
-    requireName(name, 'a resource', 'tool tools', [...KEYWORDS, ...TAKEN, ...plurals]);
-  }
+/** @param further mistakes, which the error has, too */
+export function requireResourceNames(one, many, further = []) {
+  const reserved = [...KEYWORDS, ...TAKEN];
+  const mistakes = [
+    ...mistakesInName(one, 'a resource', 'tool tools', reserved),
+    ...mistakesInName(many, 'a resource', 'tool tools', [...reserved, ...TAKEN_PLURALS]),
+  ];
+  // The plural has the mistake of the singular.
+  requireNone([...mistakes.slice(0, 1), ...further]);
 }
 
-function requireName(name, what, example, reserved) {
+/** Reports all mistakes, each in a line. */
+function requireNone(mistakes) {
+  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+}
+
+function* mistakesInName(name, what, example, reserved) {
   const shown = /^\S+$/.test(name) ? name : JSON.stringify(name);
   if (!KEBAB_CASE.test(name) || name.length > MAX_LENGTH) {
-    throw new UsageError(
-      `${shown} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`,
-    );
+    yield `${shown} cannot be the name of ${what}: at most ${MAX_LENGTH} lower-case letters, digits and hyphens, such as ${example}`;
   }
   // Properties of every object, such as `constructor`, and the prefix of PostgreSQL's own tables.
   if (reserved.includes(name) || camelCase(name) in {} || name.startsWith('pg-')) {
-    throw new UsageError(`${name} cannot be the name of ${what}: it is reserved`);
+    yield `${name} cannot be the name of ${what}: it is reserved`;
   }
 }
 

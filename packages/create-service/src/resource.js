@@ -4,6 +4,8 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { UsageError, requireResourceNames, withResourceNames, withServiceName } from './names.js';
+import { parseProperties } from './properties.js';
+import { withProperties } from './with-properties.js';
 
 const TEMPLATE = join(import.meta.dirname, '..', 'template');
 
@@ -16,12 +18,14 @@ const APP = 'src/app.module.ts';
  * Adds a resource to a service: its folder, its test, and its module in `app.module.ts`. Writes all of them or nothing.
  *
  * @param root the folder of the service
+ * @param words the properties, such as `due:date`; none: the properties of the template
  * @param hasChanges whether its changes are recorded
  */
-export async function addResource(root, one, many, hasChanges) {
-  requireResourceNames(one, many);
+export async function addResource(root, one, many, words, hasChanges) {
+  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'), hasChanges);
+  requireResourceNames(one, many, mistakes);
   if (!existsSync(join(root, APP))) throw new UsageError(`there is no ${APP}: this is no service`);
-  const created = resourceFiles(root, serviceName(root), one, many, hasChanges);
+  const created = resourceFiles(root, serviceName(root), one, many, { hasChanges, properties });
   const folders = hasChanges ? [many, `${one}-changes`] : [many];
   requireFree(root, one, [
     ...folders.map((folder) => `src/${folder}`),
@@ -32,13 +36,22 @@ export async function addResource(root, one, many, hasChanges) {
   await writeResource(sources, root, folders, created);
   format(root, ...created.map(({ file }) => file));
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
+${nextSteps(one, many, properties, hasChanges)}`);
+}
 
+function nextSteps(one, many, properties, hasChanges) {
+  if (properties.length > 0) {
+    return `
+"npm test" passes. Adapt the descriptions, and what values are valid, in src/${many}/${one}.entity.ts.
+`;
+  }
+  return `
 Adapt them in this order, then run "npm test":
 1. src/${many}/${one}.entity.ts: the properties, and with them the columns
 2. src/${many}/migrations: the table${hasChanges ? `; src/${one}-changes/migrations: the same columns, of which each can be null` : ''}
 3. src/${many}/dto/${one}.dto.ts and ${many}.repository.ts: the filters of the list
 4. src/${many}/${many}.examples.ts: the examples of requests
-`);
+`;
 }
 
 /**
@@ -85,17 +98,20 @@ function serviceName(root) {
   }
 }
 
-export function resourceFiles(root, service, one, many, hasChanges) {
+export function resourceFiles(root, service, one, many, { hasChanges, properties = [] }) {
   const sources = join(root, 'src');
   const others = existsSync(sources) ? filesIn(sources) : [];
   const rename = renamingFor({ times: MIGRATION_TIMES }, others, one, many);
   return templateFiles()
     .filter(isOfResource)
     .filter((name) => hasChanges || !name.includes('sample-item-change'))
-    .map((name) => ({
-      file: rename.names(name),
-      text: withServiceName(rename.text(templateText(name, hasChanges)), service),
-    }));
+    .map((name) => {
+      const text = withServiceName(rename.text(templateText(name, hasChanges)), service);
+      return {
+        file: rename.names(name),
+        text: withProperties(name, text, { one, many }, properties),
+      };
+    });
 }
 
 /**

@@ -165,7 +165,7 @@ function write(draft, name, one, many, hasChanges, tarballs) {
     fs.mkdirSync(dirname(join(draft, target)), { recursive: true });
     fs.writeFileSync(join(draft, target), text);
   };
-  for (const { file, text } of resourceFiles(draft, name, one, many, hasChanges)) {
+  for (const { file, text } of resourceFiles(draft, name, one, many, { hasChanges })) {
     put(file, text);
   }
   for (const file of templateFiles().filter((path) => !isOfResource(path))) {

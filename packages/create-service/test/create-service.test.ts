@@ -308,6 +308,7 @@ describe('in a service, the command refuses', () => {
     ['its name in the singular', ['tool', 'toolset'], 'src/tools/tool.entity.ts exists already'],
     ['a name with a path', ['../tool', '../tools'], '../tool cannot be the name of a resource'],
     ['a keyword', ['case', 'cases'], 'case cannot be the name of a resource'],
+    ['a wrong property', ['loan', 'loans', 'due:day'], '"due:day": there is no type day'],
   ])('%s, and leaves nothing behind', async (_, names, message) => {
     const before = await readdir(place, { recursive: true });
     await expect(
@@ -322,6 +323,21 @@ describe('in a service, the command refuses', () => {
       expect(await readFile(join(place, path), 'utf8')).toBe(text);
     }
   });
+
+  it('all mistakes at once, each in a line', async () => {
+    const words = ['resource', 'case', 'cases', 'class:text', 'due:day', 'due:date'];
+    await expect(run(process.execPath, [COMMAND, ...words], { cwd: place })).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^case .+\n"class:text": .+\n"due:day": .+\n"due:date": .+\n$/,
+      ) as string,
+    });
+  });
+});
+
+it('the command lists the types of properties', async () => {
+  const { stdout } = await run(process.execPath, [COMMAND, '--help']);
+  expect(stdout).toMatch(/^usage: create-service [^]*\nTypes of properties: text, .*, uuid\n/);
 });
 
 describe('the template', () => {
@@ -384,6 +400,25 @@ describe('the template', () => {
     );
   });
 });
+
+/** Of each type, and optional. */
+const PROPERTIES = [
+  'borrower:text',
+  'code:text(1)',
+  'note:text?',
+  'tags:text[]',
+  'status:enum(open,lent out,returned)',
+  'pieces:integer',
+  'total:bigint?',
+  'price:decimal(10,2)',
+  'share:decimal(3,3)?',
+  'weight:double?',
+  'isActive:boolean',
+  'dueOn:date',
+  'returnedAt:timestamp?',
+  'details:json',
+  'owner:uuid',
+];
 
 describe('a new service', () => {
   let begin: number;
@@ -489,15 +524,18 @@ describe('a new service', () => {
   });
 
   it.each([
-    ['loan', 'loans', 40_430, ['--changes']],
+    ['loan', 'loans', 40_430, [...PROPERTIES, '--changes']],
     ['hand-tool', 'hand-tools', 40_440, []],
-    ['equipment', 'equipment', 40_450, ['--changes']],
-  ])('gets a resource %s, with errors of its own', async (one, many, notFound, options) => {
-    await npm('run', 'generate', '--', one, many, ...options);
+    ['equipment', 'equipment', 40_450, ['--changes', 'checkedOn:date?', 'code:text(1)?']],
+  ])('gets a resource %s, with errors of its own', async (one, many, notFound, words) => {
+    await npm('run', 'generate', '--', one, many, ...words);
     const errors = await readFile(join(root, `src/${many}/${many}.errors.ts`), 'utf8');
     expect(errors).toContain(`number: ${notFound},`);
     const sources = await readdir(join(root, 'src'));
-    expect(sources.includes(`${one}-changes`)).toBe(options.length > 0);
+    expect(sources.includes(`${one}-changes`)).toBe(words.includes('--changes'));
+    const files = await readdir(join(root, 'src', many), { recursive: true });
+    // With its test.
+    expect(files.filter((file) => file.endsWith('.ts')).length + 1).toBeLessThanOrEqual(10);
     await expect(npm('run', 'generate', '--', one, many)).rejects.toThrow('exists already');
   });
 

@@ -48,6 +48,7 @@ it('has a docs page that creates a tool', async () => {
       id: 1,
       name: 'Hammer',
       note: '500 g',
+      condition: 'good',
     });
     expect(await service.send('GET', '/tools/1')).toMatchObject({ status: 200 });
     expect(faults).toEqual([]);

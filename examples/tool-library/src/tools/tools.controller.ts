@@ -30,6 +30,7 @@ import { ToolsService } from './tools.service.js';
   dto: StoredToolDto,
   errors: { noSuch: TOOL_ERRORS.toolNotFound, removal: [TOOL_ERRORS.toolToRemoveOnLoan] },
   examples: TOOL_EXAMPLES,
+  hasSearch: true,
 })
 @Controller('tools')
 export class ToolsController {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { GeneratedIdRepository, ServiceException } from '@resource-service/framework';
-import { StoredToolDto } from './dto/tool.dto.js';
+import { StoredToolDto, TOOL_FILTERS } from './dto/tool.dto.js';
 import type { ListToolsDto } from './dto/tool.dto.js';
 import { Tool } from './tool.entity.js';
 import { TOOL_ERRORS } from './tools.errors.js';
@@ -9,7 +9,7 @@ import { TOOL_ERRORS } from './tools.errors.js';
 export class ToolsRepository extends GeneratedIdRepository<Tool, ListToolsDto>(Tool, {
   name: 'tools',
   dto: StoredToolDto,
-  filters: {},
+  filters: TOOL_FILTERS,
   notFound: (id) =>
     new ServiceException(TOOL_ERRORS.toolNotFound, `there is no tool with id ${id}`),
   constraints: { loans_tool_id_fkey: TOOL_ERRORS.toolToRemoveOnLoan },

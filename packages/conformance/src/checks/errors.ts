@@ -8,6 +8,7 @@ import { check } from '../check.js';
 import type { Check } from '../check.js';
 import { contentOf, errorOf } from '../exchange.js';
 import type { Exchange } from '../exchange.js';
+import { isObject } from '../json.js';
 import type { RequestOptions, TestedService } from '../tested-service.js';
 import { valueOf } from '../values.js';
 import { NotApplicable, verify } from '../violation.js';
@@ -69,7 +70,7 @@ function checkOf(document: OpenApiDocument, documented: DocumentedOperation): Ch
   });
 }
 
-/** Bodies in which one property has a value of a wrong type. */
+/** Bodies in which one property has a value of a wrong type. An object can be right where the document permits one. */
 function wrongBodies(
   document: OpenApiDocument,
   { operation }: DocumentedOperation,
@@ -77,7 +78,9 @@ function wrongBodies(
 ): readonly string[] {
   const schema = operation.requestBody?.content['application/json']?.schema;
   const whole = schema && valueOf(document, schema, random);
-  const names = typeof whole === 'object' && whole !== null ? Object.keys(whole) : [];
+  if (!isObject(whole)) return [];
+  const canBeObject = (value: unknown) => isObject(value) && !Array.isArray(value);
+  const names = Object.keys(whole).filter((name) => !canBeObject(whole[name]));
   return names.map((name) => JSON.stringify({ [name]: { nested: [] } }));
 }
 

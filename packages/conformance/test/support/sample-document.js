@@ -3,7 +3,8 @@
 const ID = { type: 'integer', format: 'int64' };
 const TEXT = { type: 'string', minLength: 1, maxLength: 200 };
 const COUNT = { type: 'integer', minimum: 0, maximum: 1_000_000 };
-const CONTENT = { text: TEXT, count: COUNT };
+const ANY_JSON = { anyOf: [{}] };
+const CONTENT = { text: TEXT, count: COUNT, details: ANY_JSON };
 const reference = (name) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema) => ({ content: { 'application/json': { schema } } });
 const parameter = (place, name, schema, required = false) => ({

@@ -6,15 +6,19 @@ const service = await createTestingService(AppModule);
 
 afterAll(() => service.stop());
 
+const FIRST = { name: 'First', note: 'In use' };
+/** Has only what is required. */
+const SECOND = { name: 'Second' };
+
 it('has a record of each change, in their order', async () => {
-  const { body } = await service.send('POST', '/sample-items', { name: 'First', note: 'In use' });
+  const { body } = await service.send('POST', '/sample-items', FIRST);
   const { id } = body as { id: number };
-  await service.send('PATCH', `/sample-items/${id}`, { note: null });
+  await service.send('PATCH', `/sample-items/${id}`, SECOND);
   await service.send('DELETE', `/sample-items/${id}`);
   const changes = await service.send('GET', `/sample-item-changes?sampleItem=${id}`);
   expect(changes.body).toMatchObject([
-    { kind: 'created', id, sampleItem: { id, name: 'First', note: 'In use' } },
-    { kind: 'replaced', id, sampleItem: { id, name: 'First' } },
+    { kind: 'created', id, sampleItem: { id, ...FIRST } },
+    { kind: 'replaced', id, sampleItem: { id, ...FIRST, ...SECOND } },
     { kind: 'removed', id },
   ]);
   const { position } = (changes.body as { position: number }[]).at(-1)!;
@@ -24,6 +28,6 @@ it('has a record of each change, in their order', async () => {
 
 it('needs the scope of the sample items', async () => {
   const Authorization = `Bearer ${await service.tokenWith('sample-items:write')}`;
-  const answer = await service.send('GET', '/sample-item-changes', undefined, { Authorization });
-  expect(answer.status).toBe(403);
+  const response = await service.send('GET', '/sample-item-changes', undefined, { Authorization });
+  expect(response.status).toBe(403);
 });

@@ -7,6 +7,10 @@ const service = await createTestingService(AppModule);
 
 afterAll(() => service.stop());
 
+const FIRST = { name: 'First', note: 'In use' };
+/** Has only what is required. */
+const SECOND = { name: 'Second' };
+
 /** Creates a sample item, and returns its id. */
 async function created(content: object): Promise<number> {
   const { body } = await service.send('POST', '/sample-items', content);
@@ -19,66 +23,66 @@ it('needs a token with the scope of the operation', async () => {
   const send = (method: string, body?: object) =>
     service.send(method, '/sample-items', body, { Authorization });
   expect((await send('GET')).status).toBe(200);
-  expect((await send('POST', { name: 'First' })).status).toBe(403);
+  expect((await send('POST', FIRST)).status).toBe(403);
 });
 
-it('creates a sample item, whose path is in the answer', async () => {
-  const content = { name: 'First', note: 'In use' };
-  const answer = await service.send('POST', '/sample-items', content);
-  expect(answer).toMatchObject({ status: 201, body: content });
-  const path = answer.headers.get('Location')!;
-  expect((await service.send('GET', path)).body).toEqual(answer.body);
+it('creates a sample item, whose path is in the response', async () => {
+  const response = await service.send('POST', '/sample-items', FIRST);
+  expect(response).toMatchObject({ status: 201, body: FIRST });
+  const path = response.headers.get('Location')!;
+  expect((await service.send('GET', path)).body).toEqual(response.body);
 });
 
 it('creates one sample item for all requests with the same Idempotency-Key', async () => {
   const key = { 'Idempotency-Key': randomUUID() };
-  const send = (name: string) => service.send('POST', '/sample-items', { name }, key);
-  const { body } = await send('Once');
-  expect(await send('Once')).toMatchObject({ status: 201, body });
-  expect(await send('Twice')).toMatchObject({ status: 422, body: { error: 42200 } });
+  const send = (content: object) => service.send('POST', '/sample-items', content, key);
+  const { body } = await send(FIRST);
+  expect(await send(FIRST)).toMatchObject({ status: 201, body });
+  expect(await send(SECOND)).toMatchObject({ status: 422, body: { error: 42200 } });
 });
 
 it.each([
   [{}, 'name is missing'],
   [{ name: '' }, 'name must have 1 to 200 characters'],
-])('refuses %j', async (content, message) => {
-  const answer = await service.send('POST', '/sample-items', content);
-  expect(answer).toMatchObject({ status: 400, body: { error: 40003, message } });
+])('rejects %j', async (content, message) => {
+  const response = await service.send('POST', '/sample-items', content);
+  expect(response).toMatchObject({ status: 400, body: { error: 40003, message } });
 });
 
 it('lists sample items, page by page, and exports them', async () => {
-  const first = await created({ name: 'Page' });
-  const second = await created({ name: 'Page' });
-  await created({ name: 'Page' });
+  const first = await created(SECOND);
+  const second = await created(SECOND);
+  const third = await created(SECOND);
   const page = await service.send('GET', `/sample-items?after=${first - 1}&limit=2`);
   expect(page.body).toEqual([
-    { id: first, name: 'Page' },
-    { id: second, name: 'Page' },
+    { id: first, ...SECOND },
+    { id: second, ...SECOND },
   ]);
   expect(page.headers.get('Link')).toBe(`</sample-items?limit=2&after=${second}>; rel="next"`);
   const exported = await service.send('GET', `/sample-items/export?after=${second}`);
-  expect(exported.body).toMatch(/^\{"id":\d+,"name":"Page"\}\n\n$/);
+  expect(exported.body).toBe(`${JSON.stringify({ id: third, ...SECOND })}\n\n`);
 });
 
 it('finds sample items by their ids, backwards, and counts them', async () => {
-  const first = await created({ name: 'Known' });
-  const second = await created({ name: 'Known' });
+  const first = await created(SECOND);
+  const second = await created(SECOND);
   const ids = `${second},${first},${2 ** 52}`;
   const page = await service.send('GET', `/sample-items?ids=${ids}&sort=-id&count=true`);
   expect(page.body).toEqual([
-    { id: second, name: 'Known' },
-    { id: first, name: 'Known' },
+    { id: second, ...SECOND },
+    { id: first, ...SECOND },
   ]);
   expect(page.headers.get('X-Total-Count')).toBe('2');
 });
 
 it('replaces, changes and removes a sample item', async () => {
-  const id = await created({ name: 'First', note: 'In use' });
+  const id = await created(FIRST);
   const path = `/sample-items/${id}`;
-  const replaced = await service.send('PUT', path, { name: 'Second' });
-  expect(replaced).toMatchObject({ status: 200, body: { id, name: 'Second' } });
-  const changed = await service.send('PATCH', path, { note: 'Old' });
-  expect(changed).toMatchObject({ status: 200, body: { id, name: 'Second', note: 'Old' } });
+  const replaced = await service.send('PUT', path, SECOND);
+  expect(replaced).toMatchObject({ status: 200, body: { id, ...SECOND } });
+  const [name, value] = Object.entries(FIRST).at(-1)!;
+  const changed = await service.send('PATCH', path, { [name]: value });
+  expect(changed).toMatchObject({ status: 200, body: { id, ...SECOND, [name]: value } });
   expect((await service.send('DELETE', path)).status).toBe(204);
   expect(await service.send('GET', path)).toMatchObject({ status: 404, body: { error: 40420 } });
 });

@@ -30,8 +30,8 @@ export function bufferedStdout(): DestinationStream {
   const stdout = pino.destination({
     dest: 1,
     sync: false,
-    // Flushes after this many bytes, fewer than a write has at most, or after this many milliseconds.
-    minLength: 16_000,
+    // Flushes after this many bytes, or after this many milliseconds.
+    minLength: 4_096,
     periodicFlush: 50,
     maxLength: MAX_BUFFERED,
   });

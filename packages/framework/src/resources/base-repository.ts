@@ -4,7 +4,7 @@ import type { Keyed } from './properties/key-type.js';
 import type { ActorOption } from './recording/actor.js';
 import type { ListContext } from './reads/page-query.js';
 import type { BaseResource } from './resource.js';
-import type { UpdateContext } from './updates/updates.js';
+import type { ChangeContext, UpdateContext } from './updates/updates.js';
 
 /** The operations that all resources have. Each has a page in docs/framework. */
 export abstract class BaseRepository<
@@ -45,6 +45,21 @@ export abstract class BaseRepository<
    */
   async patch(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Dto> {
     return this.resource.represent(await this.resource.updates.patch(id, body, context));
+  }
+
+  /**
+   * Changes these properties of all rows with these ids, in one statement.
+   *
+   * @param patch without the id
+   * @returns the changed rows, in the order of the ids, without those that are not found
+   */
+  async patchMany(
+    ids: readonly Entity['id'][],
+    patch: object,
+    context: ChangeContext = {},
+  ): Promise<readonly Dto[]> {
+    const rows = await this.resource.updates.patchMany(ids, patch, context);
+    return rows.map((row) => this.resource.represent(row));
   }
 
   /**

@@ -96,7 +96,7 @@ function* unclearProperties({ columns, entity, shown }: Checked): Generator<stri
   }
 }
 
-/** It is the time of no row that a response has. */
+/** Responses have no removed rows, so they would never have this property. */
 function* shownRemovals({ columns: { removedAt }, entity }: Checked): Generator<string> {
   if (removedAt === undefined || !validatedPropertiesOf(entity).has(removedAt.property)) return;
   yield `${entity.name}.${removedAt.property} has @DeleteDateColumn(), and no response has a removed row: replace the decorator of its property with @Exclude() of class-transformer`;

@@ -39,6 +39,25 @@ export abstract class ChosenIdRepository<
     return resource.represent(readBack.isNeeded ? await readBack.read(given, manager) : given);
   }
 
+  /**
+   * Creates all rows in one transaction, or none, with a statement for hundreds of them.
+   *
+   * @returns like {@link create}, for each content
+   * @throws ServiceException like {@link create}
+   */
+  async createMany(
+    contents: readonly GivenContent<Entity, Dto>[],
+    context: ChangeContext = {},
+  ): Promise<readonly Dto[]> {
+    const { resource } = this;
+    const { manager } = context;
+    const { creates, readBack } = resource;
+    const given = contents.map((content) => resource.complete(content) as unknown as Dto);
+    await creates.createAll(given, actorOf(context), manager);
+    const read = readBack.isNeeded ? await readBack.readMany(given, manager) : given;
+    return read.map((row) => resource.represent(row));
+  }
+
   /** Creates a row for each line, and returns the lines of the response. */
   import(
     lines: AsyncIterable<readonly Line[]>,

@@ -1,3 +1,4 @@
+import { validateSync } from 'class-validator';
 import { describe, expect, it } from 'vitest';
 import { Int64Field } from '../../src/resources/properties/int64.js';
 import { IntegerField } from '../../src/resources/properties/integer.js';
@@ -7,6 +8,8 @@ import { DateField } from '../../src/resources/properties/kinds/date.js';
 import { DecimalField } from '../../src/resources/properties/kinds/decimal.js';
 import { DoubleField } from '../../src/resources/properties/kinds/double.js';
 import { EnumField } from '../../src/resources/properties/kinds/enum.js';
+import { JsonField } from '../../src/resources/properties/kinds/json.js';
+import type { JsonValue } from '../../src/resources/properties/kinds/json.js';
 import { TextField } from '../../src/resources/properties/text.js';
 import { TimestampField } from '../../src/resources/properties/timestamp.js';
 import { UuidField } from '../../src/resources/properties/uuid.js';
@@ -92,4 +95,14 @@ describe('a text as a value of a property', () => {
   it('is not declared for a property without a decorator', () => {
     expect(declarationOf(Sample, 'other').kind).toBeUndefined();
   });
+});
+
+it('a property with JSON can be required', () => {
+  class Required {
+    @JsonField({ description: 'Details.' })
+    readonly details!: JsonValue;
+  }
+  expect(validateSync(new Required())).toMatchObject([
+    { property: 'details', value: undefined, constraints: { isJson: 'details must not be null' } },
+  ]);
 });

@@ -1,8 +1,10 @@
-import { ApiSchema, OmitType } from '@nestjs/swagger';
+import { ApiSchema } from '@nestjs/swagger';
 import {
   BodyTypes,
   DtoOf,
   ExportOf,
+  isIn,
+  isNull,
   ListOf,
   NewOf,
   NoOtherParameters,
@@ -12,7 +14,7 @@ import {
 import { Tool } from '../tool.entity.js';
 
 @ApiSchema({ name: 'NewTool', description: 'A tool to create.' })
-export class NewToolDto extends OmitType(NewOf(Tool), ['borrower']) {}
+export class NewToolDto extends NewOf(Tool) {}
 
 @ApiSchema({ name: 'StoredTool', description: 'A tool with its id.' })
 export class StoredToolDto extends DtoOf(Tool) {}
@@ -22,10 +24,13 @@ export class StoredToolDto extends DtoOf(Tool) {}
   name: 'ToolPatch',
   description: 'The fields to change. Fields that are absent stay as they are.',
 })
-export class ToolPatchDto extends OmitType(PatchOf(Tool), ['borrower']) {}
+export class ToolPatchDto extends PatchOf(Tool) {}
+
+/** The parameters that filter lists. */
+export const TOOL_FILTERS = { condition: isIn('condition'), isAvailable: isNull('borrower') };
 
 @NoOtherParameters()
-export class ListToolsDto extends ListOf(Tool) {}
+export class ListToolsDto extends ListOf(Tool, TOOL_FILTERS) {}
 
 @NoOtherParameters()
 export class ExportToolsDto extends ExportOf(ListToolsDto) {}

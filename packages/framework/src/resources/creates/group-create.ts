@@ -5,8 +5,9 @@ import { GroupLockedError, RowLockedError } from '../../database/database-error.
 import { DATABASE_LIMITS } from '../../database/limits.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { Statements } from '../../database/statements.js';
+import type { Transactions } from '../../database/transactions.js';
 import type { Tracer } from '../../observability/tracer.js';
-import { rowError } from '../properties/constraints.js';
+import { rowError, withRowErrors } from '../properties/constraints.js';
 import type { RowErrors } from '../properties/constraints.js';
 import type { Identified, IdError } from '../properties/entity-columns.js';
 import { findLocked, neededKeys } from '../locks/locked-rows.js';
@@ -25,11 +26,15 @@ export const ROW_WAIT = { commits: 4, least: 50, again: 5 } as const;
 /** The timeout of a retry where creates wait together for such rows. Their first try has the timeout of other locks. */
 const RETRY_LOCKED_WAIT = 50;
 
+/** So few values that a statement of rows with arrays has room for their parameters. */
+const MAX_ROWS = 500;
+
 /** `locked`: another transaction holds a row that it needs. */
 type Outcome = Creation | 'locked';
 
 export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>, RowErrors {
   readonly statements: Statements;
+  readonly transactions: Transactions;
   readonly idTaken: IdError<bigint>;
   readonly tracer: Tracer;
   readonly locked: LockedRows;
@@ -127,6 +132,37 @@ export class GroupCreate<Content extends Identified> {
   }
 
   /**
+   * Creates all rows in one transaction, or none.
+   *
+   * @param outer as in {@link create}
+   * @throws ServiceException like {@link create}
+   */
+  async createAll(
+    contents: readonly Content[],
+    actor?: Actor,
+    outer?: EntityManager,
+  ): Promise<void> {
+    const { idTaken, onCreated, transactions } = this.options;
+    // Transactions that lock ids in one order cannot deadlock.
+    const rows = contents
+      .map((content) => this.rowOf(content, actor))
+      .toSorted((one, other) => (one.content.id < other.content.id ? -1 : 1));
+    const created: Content[] = [];
+    const work = async (manager: EntityManager): Promise<void> => {
+      created.length = 0;
+      const inserts = this.insertsIn(manager, (some) => void created.push(...some));
+      for (let at = 0; at < rows.length; at += MAX_ROWS) {
+        const part = rows.slice(at, at + MAX_ROWS);
+        const taken = (await inserts.perform(part)).indexOf('taken');
+        if (taken !== -1) throw idTaken(part[taken]!.content.id);
+      }
+    };
+    // PostgreSQL does not say which row it rejects.
+    await withRowErrors(this.options, {}, () => transactions.run(work, outer));
+    if (outer === undefined) onCreated(created);
+  }
+
+  /**
    * @param actor required if creates are recorded
    * @throws ServiceException if no column can store a value
    */
@@ -150,10 +186,16 @@ export class GroupCreate<Content extends Identified> {
   }
 
   private async storeInOuter(outer: EntityManager, row: Row<Content>): Promise<Outcome> {
-    const statements = this.options.statements.in(outer);
-    const inserts = new GroupInsert({ ...this.options, statements, onCreated: () => {} });
-    const [outcome] = await inserts.perform([row]);
+    const [outcome] = await this.insertsIn(outer, () => {}).perform([row]);
     return outcome!;
+  }
+
+  private insertsIn(
+    outer: EntityManager,
+    onCreated: (created: readonly Content[]) => void,
+  ): GroupInsert<Content> {
+    const statements = this.options.statements.in(outer);
+    return new GroupInsert({ ...this.options, statements, onCreated });
   }
 
   /** @param ended its outcome in a group that has ended */

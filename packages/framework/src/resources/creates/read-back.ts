@@ -32,14 +32,26 @@ export class ReadBack {
   }
 
   async read<Content extends object>(content: Content, outer?: EntityManager): Promise<Content> {
+    if (outer !== undefined) return (await this.readMany([content], outer))[0]!;
+    const columns = this.options.columns();
+    const row = await this.batcher.add(columns.parametersOf(content));
+    return columns.entityOf(row, columns.given) as Content;
+  }
+
+  async readMany<Content extends object>(
+    contents: readonly Content[],
+    outer?: EntityManager,
+  ): Promise<readonly Content[]> {
     const { statements } = this.options;
     const columns = this.options.columns();
-    const parameters = columns.parametersOf(content);
-    const row =
-      outer === undefined
-        ? await this.batcher.add(parameters)
-        : (await statements.in(outer).rows(this.statement([parameters])))[0]!;
-    return columns.entityOf(row, columns.given) as Content;
+    const session = outer === undefined ? statements : statements.in(outer);
+    const rows: (readonly unknown[])[] = [];
+    for (let at = 0; at < contents.length; at += MAX_ROWS) {
+      const part = contents.slice(at, at + MAX_ROWS);
+      const statement = this.statement(part.map((content) => columns.parametersOf(content)));
+      rows.push(...(await session.rows<readonly unknown[]>(statement)));
+    }
+    return rows.map((row) => columns.entityOf(row, columns.given) as Content);
   }
 
   private statement(rows: readonly RowParameters[]): Statement {

@@ -172,6 +172,7 @@ export class EntityColumns {
     if (this.defaults.length === 0) return content;
     const values = content as Readonly<Record<string, unknown>>;
     const lacking = this.defaults.filter(([property]) => (values[property] ?? null) === null);
+    if (lacking.length === 0) return content;
     return { ...content, ...structuredClone(Object.fromEntries(lacking)) };
   }
 

@@ -219,13 +219,8 @@ export class Pages<Query extends PageParameters> {
     statement: Group['statement'],
   ): Promise<readonly (FoundRows | undefined)[]> {
     const { name, text } = statement;
-    const values = valuesOf(pages);
-    const rows = await this.options.statements.rows<Row>({
-      name,
-      text,
-      values,
-      types: STORED_TYPES,
-    });
+    const read = { name, text, values: valuesOf(pages), types: STORED_TYPES };
+    const rows = await this.options.statements.rows<Row>(read);
     if (pages.length === 1) {
       const isLong = rows.some(([number]) => Number(number) < 0);
       return [isLong ? undefined : shortPage(rows, pages[0]!.limit)];
@@ -293,10 +288,8 @@ async function valueRead<Result>(
   } catch (error) {
     if (!stateOf(error)?.startsWith('22')) throw error;
     const properties = by.map(({ column }) => column.property).join(' and ');
-    const message =
-      by.length === 1
-        ? `afterValue must be a value of ${properties}`
-        : `afterValue must have values of ${properties}`;
+    const needed = by.length === 1 ? 'be a value' : 'have values';
+    const message = `afterValue must ${needed} of ${properties}`;
     throw new ServiceException(ERRORS.parameterNotValid, message);
   }
 }

@@ -23,8 +23,8 @@ export function Sortable(): PropertyDecorator {
 }
 
 /**
- * Declares that lists can be sorted by several columns: `sort=kind,-price`. `-` means descending. The table needs an index in this order, like
- * that of {@link Sortable}.
+ * Declares that lists can be sorted by several columns: `sort=kind,-price`. `-` means descending. The table needs an index in this order,
+ * which `migration:generate` creates.
  *
  * @example
  * @SortableBy('kind', '-price')
@@ -120,7 +120,7 @@ export interface OrderKey extends SortKey {
 }
 
 export interface Sort {
-  /** The order of the ids: that of the last column. */
+  /** The ids have the direction of the last column. */
   readonly isDescending: boolean;
   /** Empty: by id alone. */
   readonly by: readonly OrderKey[];

@@ -66,6 +66,35 @@ export class Updates<Entity extends Keyed> {
     return this.update(id, body, (value) => value, context);
   }
 
+  /**
+   * Like {@link patch}, for all rows with these ids, in one statement.
+   *
+   * @returns the rows that there are, in the order of the ids
+   */
+  async patchMany(
+    ids: readonly Entity['id'][],
+    body: object,
+    context: ChangeContext = {},
+  ): Promise<readonly Entity[]> {
+    if ('id' in body) throw new ServiceException(ERRORS.bodyNotValid, 'id cannot be changed');
+    if (ids.length === 0) return [];
+    const { transactions, statements, visibility, onChanged } = this.options;
+    const columns = this.options.columns();
+    const visible = visibility.filtersFor(context);
+    const change = this.replacing(body, (value) => value);
+    const statement = this.statementOf(change, ids, actorOf(context), null, visible);
+    const rows = await withRowErrors(this.options, body, () =>
+      transactions.run(
+        (manager) => statements.in(manager).rows<readonly unknown[]>(statement),
+        context.manager,
+      ),
+    );
+    const changed = rows.map((row) => columns.entityOf(row) as Entity);
+    for (const row of changed) onChanged?.(row);
+    const byId = new Map(changed.map((row) => [row.id, row]));
+    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
+  }
+
   /** Deletes the row, or marks it. */
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
     const { table, removedAt } = this.options.columns();
@@ -73,7 +102,8 @@ export class Updates<Entity extends Keyed> {
       const text = `DELETE FROM ${table}`;
       await this.change(id, {}, { kind: 'removed', text, values: [] }, context);
     } else {
-      await this.write(id, {}, 'removed', [`${removedAt.name} = CURRENT_TIMESTAMP`], [], context);
+      const change = this.writing('removed', [`${removedAt.name} = CURRENT_TIMESTAMP`]);
+      await this.write(id, {}, change, context);
     }
   }
 
@@ -83,7 +113,8 @@ export class Updates<Entity extends Keyed> {
     if (removedAt === undefined) {
       throw new TypeError(`${table} keeps no removed rows: its entity has no @DeleteDateColumn()`);
     }
-    return this.write(id, {}, 'created', [`${removedAt.name} = NULL`], [], context);
+    const change = this.writing('created', [`${removedAt.name} = NULL`]);
+    return this.write(id, {}, change, context);
   }
 
   private async update(
@@ -92,10 +123,15 @@ export class Updates<Entity extends Keyed> {
     valueOf: (value: unknown, property: string) => unknown,
     context: UpdateContext,
   ): Promise<Entity> {
-    const fields = body as Readonly<Record<string, unknown>>;
-    if (fields['id'] !== undefined && fields['id'] !== id) {
+    const { id: given } = body as { readonly id?: unknown };
+    if (given !== undefined && given !== id) {
       throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
+    return this.write(id, body, this.replacing(body, valueOf), context);
+  }
+
+  private replacing(body: object, valueOf: (value: unknown, property: string) => unknown): Change {
+    const fields = body as Readonly<Record<string, unknown>>;
     const columns = this.options.columns();
     const { changeable, key } = columns;
     // Columns that the DTO lacks are hidden from clients.
@@ -110,20 +146,25 @@ export class Updates<Entity extends Keyed> {
     // The statement writes even without a change, so that its commit waits for standbys.
     const { name } = changeable[0] ?? key;
     if (set.length === 0) set.push(`${name} = ${name}`);
-    return this.write(id, body, 'replaced', set, values, context);
+    return this.writing('replaced', set, values);
+  }
+
+  private writing(
+    kind: Change['kind'],
+    set: readonly string[],
+    values: readonly unknown[] = [],
+  ): Change {
+    const { table, changed } = this.options.columns();
+    return { kind, text: `UPDATE ${table} SET ${[...set, ...changed].join(', ')}`, values };
   }
 
   private async write(
     id: Entity['id'],
     body: object,
-    kind: Change['kind'],
-    set: readonly string[],
-    values: readonly unknown[],
+    change: Change,
     context: UpdateContext,
   ): Promise<Entity> {
-    const { table, changed } = this.options.columns();
-    const text = `UPDATE ${table} SET ${[...set, ...changed].join(', ')}`;
-    const row = await this.change(id, body, { kind, text, values }, context);
+    const row = await this.change(id, body, change, context);
     this.options.onChanged?.(row);
     return row;
   }
@@ -187,7 +228,7 @@ export class Updates<Entity extends Keyed> {
   /** Changes a row, records the change, and returns the row with all columns. */
   private statementOf(
     change: Change,
-    id: Entity['id'],
+    id: Entity['id'] | readonly Entity['id'][],
     actor: Actor | undefined,
     lockWait: string | null,
     visible: readonly UsedFilter[],
@@ -195,8 +236,11 @@ export class Updates<Entity extends Keyed> {
     const { kind, text, values: given } = change;
     const { table, key, names, removedAt } = this.options.columns();
     const records = this.options.recorder?.statements;
-    const values = [...given, String(id), lockWait];
-    const isFound = this.conditionsOf(change, `$${given.length + 1}`, visible, values);
+    const isOne = !Array.isArray(id);
+    const values = [...given, isOne ? String(id) : id.map(String), lockWait];
+    const parameter = `$${given.length + 1}`;
+    const isId = isOne ? parameter : `ANY (${parameter}::${key.type}[])`;
+    const isFound = this.conditionsOf(change, isId, visible, values);
     const isWanted = `${isFound} AND ${rowWait(`$${given.length + 2}`)}`;
     if (records === undefined) {
       return { text: `${text} WHERE ${isWanted} RETURNING ${names}`, values, types: STORED_TYPES };
@@ -205,13 +249,13 @@ export class Updates<Entity extends Keyed> {
     const record = records.insert({
       kind,
       row: 'rs__changed',
-      from: isWritten ? 'rs__changed, rs__before' : 'rs__changed',
+      from: isWritten ? `rs__changed JOIN rs__before USING (${key.name})` : 'rs__changed',
       ...(kind === 'replaced' && { before: 'rs__before' }),
       ...(kind === 'created' && { condition: `rs__before.${removedAt!.name} IS NOT NULL` }),
       actor: [`$${values.length + 1}::text`, `$${values.length + 2}::text`],
     });
-    // Its lock waits for concurrent changes, and returns their result.
-    const before = `rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${isWanted} FOR UPDATE), `;
+    // Its lock waits for concurrent changes, and returns their result. Locks in one order cannot deadlock.
+    const before = `rs__before AS MATERIALIZED (SELECT * FROM ${table} WHERE ${isWanted} ORDER BY ${key.name} FOR UPDATE), `;
     const isLocked = isWritten ? ` AND ${key.name} IN (SELECT ${key.name} FROM rs__before)` : '';
     return {
       text: `WITH ${isWritten ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),

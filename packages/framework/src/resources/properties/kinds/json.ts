@@ -38,7 +38,7 @@ export function JsonField({ maxBytes = 65_536, ...options }: JsonOptions): Prope
 }
 
 function whyNotJson(value: unknown, maxBytes: number): string | undefined {
-  if (value === null) return 'must not be null';
+  if (value === null || value === undefined) return 'must not be null';
   const why = reasonAgainst(value);
   if (why !== undefined) return why;
   const isLong = Buffer.byteLength(stringifyExactJson(value)) > maxBytes;
