@@ -23,7 +23,7 @@ const PLACES = {
   'slow queries': '/docs/slow-queries.html',
   'delete all': '/docs/delete-all-data.html',
   'turn off docs': '/docs/configuration.html#configuration',
-  webhook: '/docs/changes.html#changes',
+  webhook: '/docs/webhooks.html#webhooks',
   // Decisions have these titles.
   Citus: '/docs/scaling.html#citus',
   Traces: '/docs/monitoring.html#traces',
