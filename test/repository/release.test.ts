@@ -83,7 +83,9 @@ describe('the version of the packages', () => {
   it('is the version that new services depend on', async () => {
     const template = ownDependencies(await manifestOf('packages/create-service/template'));
     expect(template.map(([, range]) => range)).toEqual(template.map(() => `^${packagesVersion}`));
-    const packed = packages.map(({ name }) => {
+    // The examples import no webhooks.
+    const imported = packages.filter(({ name }) => !name.endsWith('/webhooks'));
+    const packed = imported.map(({ name }) => {
       const file = `${name.slice(1).replace('/', '-')}-${packagesVersion}.tgz`;
       return [name, `file:packages/${file}`];
     });
