@@ -15,9 +15,14 @@ const UUID_V7 = SchemaModule.forFeature({
   functions: ['uuid_v7()'],
 });
 
+/** The tables of a resource. */
 @Module({})
 export class ResourceModule {
-  /** Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module. */
+  /**
+   * Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module.
+   *
+   * @example imports: [ResourceModule.forFeature([Tool], { migrations: [CreateTools1795722647309] })],
+   */
   static forFeature(
     entities: readonly Type[],
     schema: Omit<DatabaseSchema, 'entities' | 'owners'>,
