@@ -19,6 +19,7 @@ import type { Actor } from '../recording/actor.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
+/** What `create` takes besides the content, if the database makes the ids. */
 export interface CreateContext extends ChangeContext {
   /**
    * Of a request that was performed before, the result is returned, and nothing is created. It needs an actor, and is not for a
@@ -29,7 +30,8 @@ export interface CreateContext extends ChangeContext {
 
 interface GeneratedCreateOptions<Dto> extends Shared {
   readonly dto: Type<Dto>;
-  readonly idempotency: Idempotency;
+  /** `undefined`: no create has an idempotency key. */
+  readonly idempotency: Idempotency | undefined;
   readonly onCreated: (created: readonly Dto[]) => void;
 }
 
@@ -37,6 +39,8 @@ class TakenIdError extends Error {}
 
 const KEY_IN_TRANSACTION =
   'a create in a transaction takes no idempotency key: do the whole work with Idempotency.once()';
+
+const KEY_WITHOUT_MODULE = 'a create with an idempotency key needs IdempotencyModule';
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
@@ -92,8 +96,9 @@ export class GeneratedCreate<Dto extends object> {
       key,
       operation: `create ${columns.tableName}`,
       actor: requireActor(actor),
-      content,
+      content: columns.sent(content),
     };
+    if (idempotency === undefined) throw new TypeError(KEY_WITHOUT_MODULE);
     let created: Dto | undefined;
     const result = await withRowErrors(this.options, content, () =>
       idempotency.once(request, dto, async (manager) => (created = await insert(manager)), needed),

@@ -8,10 +8,8 @@ import type { Filter, UsedFilter, Where } from './page-query.js';
 /**
  * Says which rows a principal sees and changes: those with these values, or with the values of one of several alternatives, or `all`.
  *
- * ```ts
- * visible: (principal) => hasScope(principal, 'bookings:approve') ? 'all' : { createdBy: principal.id },
- * visible: ({ id }) => [{ createdBy: id }, { approver: id, status: 'requested' }],
- * ```
+ * @example visible: (principal) => (hasScope(principal, 'bookings:approve') ? 'all' : { createdBy: principal.id }),
+ * @example visible: ({ id }) => [{ createdBy: id }, { approver: id, status: 'requested' }],
  */
 export type Visible<Entity> = (
   principal: Principal,
