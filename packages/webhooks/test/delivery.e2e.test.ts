@@ -167,26 +167,6 @@ describe('an address that fails', () => {
     );
   });
 
-  it('gets all in order after an hour of errors, and few attempts until then', async () => {
-    const service = await start();
-    const pass = timeOf(service);
-    await service.listen(receiver.url());
-    receiver.respond = status(500);
-    await service.create(1, 2, 3);
-    const end = pass(0) + 3_600_000;
-    let attempts = 0;
-    while (pass(0) < end) {
-      await failed((attempts += 1));
-      const pause = ((await stored())['next_attempt_at'] as Date).getTime() - pass(0);
-      if (pass(0) + pause >= end) receiver.respond = accept;
-      pass(pause);
-    }
-    await expectIds('/', ...Array<number>(attempts).fill(1), 1, 2, 3);
-    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(3);
-    // Pauses double from 5 s, and are shortened by up to a half.
-    expect([10, 11]).toContain(attempts);
-  });
-
   it('is paused after three days, and goes on where it has stopped when somebody resumes it', async () => {
     const service = await start();
     const pass = timeOf(service);
