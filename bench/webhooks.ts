@@ -6,8 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { PLANT_STORE, Running } from './contender.js';
 import { Databases } from './databases.js';
 import { bestLoadGenerator } from './load.js';
-import { measure } from './measure.js';
-import type { Measurement } from './measure.js';
+import type { Measured } from './load.js';
 import { Progress } from './progress.js';
 import { median, table } from './report.js';
 
@@ -22,7 +21,7 @@ const { values: options } = parseArgs({
 });
 const [webhooks, rounds, seconds] = [options.webhooks, options.rounds, options.seconds].map(Number);
 
-const LOAD = { operation: 'create', connections: 64, isWarmedUp: true } as const;
+const CONNECTIONS = 64;
 
 /** For messages that are being sent, in milliseconds. */
 const REST = 1_500;
@@ -30,7 +29,13 @@ const REST = 1_500;
 const KINDS = ['without', 'with'] as const;
 type Kind = (typeof KINDS)[number];
 
-interface Sample extends Measurement {
+interface Sample {
+  readonly perSecond: number;
+  readonly latency: readonly number[];
+  /** Processor time of the service for a create, in microseconds. */
+  readonly cpu: number;
+  /** Of the service, in bytes. */
+  readonly memory: number;
   readonly deliveriesPerSecond: number;
 }
 
@@ -45,6 +50,7 @@ const environment = {
 };
 const contender = { ...PLANT_STORE, environment };
 const running = await Running.start(contender, database.url, databases.folder);
+let created = 0;
 const progress = new Progress(2 * rounds! + 4);
 try {
   const id = await createWebhooks();
@@ -56,7 +62,7 @@ try {
       const sample = await creates();
       // The first round warms up.
       if (round > 0) samples[kind].push(sample);
-      progress.step(`${kind} · ${Math.round(sample.requestsPerSecond)} req/s`);
+      progress.step(`${kind} · ${Math.round(sample.perSecond)} req/s`);
     }
   }
   const rests = { without: await rest('without', id), with: await rest('with', id) };
@@ -77,28 +83,51 @@ async function createWebhooks(): Promise<string> {
     ({ id } = (await response.json()) as { readonly id: string });
   }
   await database.query('CREATE TABLE kept_webhooks AS TABLE webhooks');
-  await database.query(`UPDATE kept_webhooks SET positions = '{"plant": "0"}'`);
   return id;
 }
 
-/** Removes all webhooks, or restores them as they were created. */
+/** Removes all webhooks, or restores them, for the changes that follow. */
 async function keep(kind: Kind, id: string): Promise<void> {
   await database.query('TRUNCATE webhooks, webhook_deliveries');
-  await database.clear();
+  await database.checkpoint();
   await sleep(REST);
   if (kind === 'without') return;
+  await database.query(
+    "UPDATE kept_webhooks SET positions = (SELECT jsonb_build_object('plant', horizon::text) FROM plant_changes_horizon())",
+  );
   await database.query('INSERT INTO webhooks SELECT * FROM kept_webhooks');
   // Then the service looks for webhooks at once.
   await send(`/webhooks/${id}/resume`, { from: 'stopped' });
 }
 
+/** The table grows: to empty it would be a change without a record, after which webhooks are paused. */
 async function creates(): Promise<Sample> {
-  const [begin, before] = [performance.now(), await deliveries()];
-  const measurement = await measure(running, database, generator, { ...LOAD, seconds: seconds! });
-  assert.equal(measurement.errors, 0);
-  const deliveriesPerSecond =
-    (((await deliveries()) - before) * 1_000) / (performance.now() - begin);
-  return { ...measurement, deliveriesPerSecond };
+  await load(1);
+  const [usage, before] = [await running.usage(), await deliveries()];
+  const { succeeded, errors, latency, ...measured } = await load(seconds!);
+  const { cpu, memory } = await running.usage();
+  assert.equal(errors, 0);
+  return {
+    perSecond: succeeded / measured.seconds,
+    latency,
+    cpu: (cpu - usage.cpu) / succeeded,
+    memory,
+    deliveriesPerSecond: ((await deliveries()) - before) / measured.seconds,
+  };
+}
+
+async function load(duration: number): Promise<Measured> {
+  const { url, tokens } = running;
+  const measured = await generator.run({
+    url,
+    tokens,
+    connections: CONNECTIONS,
+    seconds: duration,
+    first: created,
+  });
+  // Some may be stored without a response.
+  created += measured.succeeded + CONNECTIONS;
+  return measured;
 }
 
 /** What the service does when nothing changes. */
@@ -150,10 +179,10 @@ function report(
   return table(
     ['', 'no webhooks', `${webhooks} webhooks`, 'ratio'],
     [
-      row('creates/s', (sample) => sample.requestsPerSecond),
+      row('creates/s', ({ perSecond }) => perSecond),
       row('p50, ms', ({ latency }) => latency[0]!, 2),
       row('p99, ms', ({ latency }) => latency[3]!, 2),
-      row('processor time for a create, µs', (sample) => sample.cpuPerRequest),
+      row('processor time for a create, µs', ({ cpu }) => cpu),
       row('memory, MB', ({ memory }) => memory / 1e6),
       row('deliveries/s', (sample) => sample.deliveriesPerSecond)
         .slice(0, 3)

@@ -6,8 +6,8 @@ const STEP = 25;
 /** Messages in a step. The least, 160 in a second, take less than a twentieth of a processor. */
 export const BUDGET = { least: 4, most: 256 } as const;
 
-/** The share of the time in which the event loop has something to do, above which requests would wait for messages. */
-const BUSY = 0.8;
+/** The share of the time in which the event loop has something to do, above which messages leave the rest to requests. */
+const BUSY = 0.5;
 
 /** Lets messages be sent in the time that requests leave, and a few in any case. */
 export class Pace {
