@@ -120,19 +120,23 @@ function mediansTable({ contenders, medians }: Results, operation: Operation): s
     contenders.flatMap(({ name, title }) =>
       medians
         .filter((row) => row.contender === name && row.operation === operation)
-        .map((row) => [
-          title,
-          String(row.connections),
-          row.requestsPerSecond.toFixed(0),
-          (row.latency[0] ?? NaN).toFixed(2),
-          (row.latency[3] ?? NaN).toFixed(2),
-          row.cpuPerRequest.toFixed(0),
-          ...(isCounted ? [(row.instructionsPerRequest ?? NaN).toFixed(0)] : []),
-          (row.memory / 1e6).toFixed(0),
-          String(row.errors),
-        ]),
+        .map((row) => cellsOf(title, row, isCounted)),
     ),
   );
+}
+
+function cellsOf(title: string, row: Median, isCounted: boolean): string[] {
+  return [
+    title,
+    String(row.connections),
+    row.requestsPerSecond.toFixed(0),
+    (row.latency[0] ?? NaN).toFixed(2),
+    (row.latency[3] ?? NaN).toFixed(2),
+    row.cpuPerRequest.toFixed(0),
+    ...(isCounted ? [(row.instructionsPerRequest ?? NaN).toFixed(0)] : []),
+    (row.memory / 1e6).toFixed(0),
+    String(row.errors),
+  ];
 }
 
 interface Ratio {

@@ -23,7 +23,7 @@ import type { ErrorKind } from '../errors/error-kind.js';
 import { statusOf } from '../errors/error-kind.js';
 import { MAX_BYTES as MAX_RESPONSES, PATIENCE } from '../http/responses/response-memory.js';
 import { LONG } from '../http/responses/bounded-response.js';
-import { MAX_FILTERS } from '../http/responses/page.js';
+import { MAX_FILTER_BYTES } from '../http/responses/page.js';
 import { CHECK, REST } from '../http/responses/request-signal.js';
 import { SLOWEST } from '../http/body/body-lines.js';
 import { MAX_BODIES, SHORT } from '../http/body/json-body.js';
@@ -40,8 +40,8 @@ import { MAX_BYTES as MAX_LOOKUP } from '../resources/reads/group-lookup.js';
 import { KEPT } from '../resources/idempotency/kept-responses.js';
 import { WINDOW } from '../resources/transfers/imports.js';
 import {
-  MAX_FILTERS_BESIDE_VALUE,
-  MAX_FILTERS_BESIDE_VALUES,
+  MAX_FILTER_BYTES_BESIDE_VALUE,
+  MAX_FILTER_BYTES_BESIDE_VALUES,
   MAX_IDS,
 } from '../resources/reads/list-of.js';
 import { MAX_LIMIT } from '../resources/reads/page-parameters.js';
@@ -102,7 +102,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | lines of imports that are being stored | ${WINDOW.items} of all imports; ${WINDOW.besideCreates} of each while single creates arrive | the import waits |
 | exports at once | ${MAX_EXPORTS}, without a limit on their duration | ${error(ERRORS.tooManyExports)} |
 | page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | the page has fewer items, and a \`Link\` |
-| ids of a list; filters, percent-encoded; with a sort by a column; by several | ${MAX_IDS}; ${number(MAX_FILTERS)} bytes; ${number(MAX_FILTERS_BESIDE_VALUE)} bytes; ${number(MAX_FILTERS_BESIDE_VALUES)} bytes | ${error(ERRORS.parameterNotValid)} |
+| ids of a list; filters, percent-encoded; with a sort by a column; by several | ${MAX_IDS}; ${number(MAX_FILTER_BYTES)} bytes; ${number(MAX_FILTER_BYTES_BESIDE_VALUE)} bytes; ${number(MAX_FILTER_BYTES_BESIDE_VALUES)} bytes | ${error(ERRORS.parameterNotValid)} |
 | exact count | ${number(MAX_COUNTED)} | an estimate |
 | \`Idempotency-Key\` | ${KEPT.hours} h, ${number(KEPT.rows)} keys, ${bytes(KEPT.bytes)} of responses | the oldest are forgotten; a request whose response is forgotten gets 409 |
 

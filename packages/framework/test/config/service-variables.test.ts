@@ -103,7 +103,7 @@ describe("the variables of a service's own", () => {
   );
 
   describe('on the local instance', () => {
-    const made = vi.fn(() => 'made');
+    const made = vi.fn<() => string>(() => 'made');
     const variables = {
       KEY: variable.text({ description: 'A secret.', isOptional: true, local: made }),
       SIZE: variable.integer({ description: 'A.', min: 1, max: 9, isOptional: true, local: 7 }),
