@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { PLANT_STORE, Running } from './contender.js';
 import { Databases } from './databases.js';
 import { bestLoadGenerator } from './load.js';
@@ -40,7 +40,7 @@ interface Sample {
 }
 
 const generator = await bestLoadGenerator();
-const receivers = new Worker(new URL('webhook-receivers.js', import.meta.url));
+const receivers = fork(new URL('webhook-receivers.js', import.meta.url));
 const [port] = (await once(receivers, 'message')) as [number];
 const databases = await Databases.start();
 const database = await databases.create('webhooks');
@@ -71,7 +71,7 @@ try {
 } finally {
   await running.stop();
   await databases.stop();
-  await receivers.terminate();
+  receivers.disconnect();
 }
 
 /** @returns the id of one of them */

@@ -136,8 +136,11 @@ it('deliver each change in order and at least once to each address, whatever is 
   for (const one of [receiver, two.receiver, failing.receiver, breaking.receiver]) {
     await one.gotLast(messages);
     const { faults, repeated } = misdelivered(one.messages, messages);
-    expect(faults, one.url).toEqual([]);
-    expect(one.mostAtOnce, one.url).toBe(1);
+    expect({ url: one.url, faults, mostAtOnce: one.mostAtOnce }).toEqual({
+      url: one.url,
+      faults: [],
+      mostAtOnce: 1,
+    });
     repetitions.push(repeated);
   }
   // What the test is about has happened.

@@ -29,13 +29,13 @@ async function stepsOf(pace: Pace, count: number): Promise<readonly number[]> {
 describe('the pace of messages', () => {
   it('is slow while requests keep the event loop busy', async () => {
     keepBusy(1);
-    expect(await stepsOf(new Pace(), 3 * BUDGET.least)).toEqual([4, 4, 4]);
+    expect(await stepsOf(new Pace(), 3 * BUDGET.least)).toEqual([2, 2, 2]);
   });
 
   it('grows while there is time, up to a limit, and falls at once', async () => {
     const usage = keepBusy(0.5);
     const pace = new Pace();
-    expect(await stepsOf(pace, 760)).toEqual([8, 16, 32, 64, 128, 256, 256]);
+    expect(await stepsOf(pace, 764)).toEqual([4, 8, 16, 32, 64, 128, 256, 256]);
     usage.mockReturnValue({ utilization: 0.9, idle: 0, active: 0 });
     expect(await stepsOf(pace, 192)).toEqual([128, 64]);
   });

@@ -43,7 +43,7 @@ function turnOf(
   const send = vi.fn<TurnParts['send']>(() => Promise.resolve({ kind: 'delivered', status: 200 }));
   const feeds = {
     next: (resource: string, position: bigint) =>
-      Promise.resolve(all[resource as keyof typeof all].filter((it) => it.position > position)),
+      Promise.resolve(all[resource as keyof typeof all].filter((each) => each.position > position)),
   };
   const pace = () => Promise.resolve();
   const usual = { feeds, pace, isLeased: () => true, send, count: () => {}, now: () => NOW };

@@ -1,10 +1,11 @@
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** In milliseconds. */
 const STEP = 25;
 
-/** Messages in a step. The least, 160 in a second, take less than a twentieth of a processor. */
-export const BUDGET = { least: 4, most: 256 } as const;
+/** Messages in a step. The least, 80 in a second, take a few hundredths of a processor. */
+export const BUDGET = { least: 2, most: 256 } as const;
 
 /** The share of the time in which the event loop has something to do, above which messages leave the rest to requests. */
 const BUSY = 0.5;
