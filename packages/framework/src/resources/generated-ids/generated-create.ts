@@ -17,6 +17,7 @@ import type { Actor } from '../recording/actor.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
+/** What `create` takes besides the content, if the database makes the ids. */
 export interface CreateContext extends ChangeContext {
   /**
    * Of a request that was performed before, the result is returned, and nothing is created. It needs an actor, and is not for a
@@ -91,7 +92,7 @@ export class GeneratedCreate<Dto extends object> {
       key,
       operation: `create ${columns.tableName}`,
       actor: requireActor(actor),
-      content,
+      content: columns.sent(content),
     };
     if (idempotency === undefined) throw new TypeError(KEY_WITHOUT_MODULE);
     let created: Dto | undefined;
