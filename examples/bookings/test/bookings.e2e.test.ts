@@ -172,13 +172,13 @@ it('confirms each change to the guest, in their order', async () => {
     return found.map(({ text }) => text);
   };
   await expect
-    .poll(texts, { timeout: 20_000 })
+    .poll(texts, { timeout: 60_000 })
     .toEqual([
       `Booking ${id}: 2 nights from 2100-07-01, booked.`,
       `Booking ${id}: 1 nights from 2100-07-01, booked.`,
       `Booking ${id} is cancelled.`,
     ]);
-});
+}, 90_000);
 
 it.each([
   ['of another secret', { secret: 'another secret of thirty-two bytes' }, 40101],
