@@ -94,7 +94,7 @@ export function listenHelp(service: Service): string {
   return `
 The command makes a webhook to this machine, and removes it at the end. Each line is a message whose signature is valid.
 With --forward-to, the address gets the message with its header fields, and its response becomes the one to the service.
-The service must run on this machine, with WEBHOOK_ALLOWED_NETWORKS=loopback.
+The service must run on this machine, with WEBHOOK_ALLOWED_NETWORKS=loopback, which npm start sets.
 ${environmentHelp(service)}
 ${EXIT_CODES}
 
