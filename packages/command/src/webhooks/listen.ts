@@ -29,7 +29,7 @@ export async function listen(
   const requests = (until: AbortSignal) => new WebhookRequests(connection, until, say);
   // A signal does not end these, because the webhook would stay.
   const changes = () => requests(AbortSignal.timeout(connection.limits.unstoppable));
-  let created: Promise<Secret> | undefined;
+  let created!: Promise<Secret>;
   let isReady = false;
   let fail: (error: unknown) => void = () => {};
   const ended = new Promise<never>((_resolve, reject) => {
@@ -41,7 +41,7 @@ export async function listen(
   stdout.on('error', () => {});
 
   const receive = async (message: Message, gone: AbortSignal): Promise<number> => {
-    const secret = (await created)?.secret ?? '';
+    const { secret } = await created;
     if (!isSigned(message, secret)) {
       say('rejected a message without a valid signature');
       return 400;
