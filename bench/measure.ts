@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { BenchDatabase } from './databases.js';
 import type { Running } from './contender.js';
+import { countInstructions } from './instructions.js';
 import { STORED_PLANTS } from './load.js';
 import type { LoadGenerator, Operation } from './load.js';
 
@@ -12,6 +13,8 @@ export interface Measurement {
   readonly latency: readonly number[];
   /** Processor time of the process for one request, in microseconds. */
   readonly cpuPerRequest: number;
+  /** In user space; `undefined` where they cannot be counted. */
+  readonly instructionsPerRequest: number | undefined;
   /** Resident memory of the process at the end, in bytes. */
   readonly memory: number;
   readonly errors: number;
@@ -48,9 +51,11 @@ export async function measure(
       await database.clear();
     }
   }
+  const instructionsUntilNow = countInstructions(running.pid);
   const before = await running.usage();
   const measured = await generator.run({ url, tokens, first: 0, ...load });
   const after = await running.usage();
+  const instructions = await instructionsUntilNow();
   const { name } = running.contender;
   assert(measured.succeeded > 0, `${name} answered nothing`);
   if (load.operation === 'create') {
@@ -60,6 +65,7 @@ export async function measure(
     requestsPerSecond: measured.succeeded / measured.seconds,
     latency: measured.latency,
     cpuPerRequest: (after.cpu - before.cpu) / measured.succeeded,
+    instructionsPerRequest: instructions && instructions / measured.succeeded,
     memory: after.memory,
     errors: measured.errors,
   };

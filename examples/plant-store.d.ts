@@ -15,7 +15,7 @@ export interface paths {
          * List or follow changes
          * @description Returns the changes of plants in the order of their positions, the oldest first. If there are more, the `Link` header field leads to the next page. For one plant, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
          *
-         *     Instead of webhooks, there is a stream: with `Accept: text/event-stream`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
+         *     There is a stream, too: with `Accept: text/event-stream`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
          *
          *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410, and so is one before a change that was made without a record, such as by SQL.
          */
@@ -388,14 +388,12 @@ export interface components {
              *     - 40471: there is no such delivery of the webhook
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
-             *     - 40901: the request was performed before, and its response is no longer kept
              *     - 41000: changes after the position are no longer kept
              *     - 41070: the change of the delivery is no longer kept
              *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
              *     - 41500: the operation does not accept the media type or the encoding of the body
              *     - 41700: the only supported expectation is 100-continue
-             *     - 42200: the idempotency key belongs to another request
              *     - 42900: too many requests in a minute
              *     - 42901: too many searches are running
              *     - 42902: too many exports are open
@@ -627,10 +625,10 @@ export interface components {
              */
             resources: string[];
             /**
-             * @description Why no messages are sent until the webhook is resumed: `failing` for three days, `gone` because of a response 410, `changes-pruned` or `position-unknown` because changes may be missing. Absent: it is active.
+             * @description Why no messages are sent until the webhook is resumed: `failing` for three days, `gone` because of a response 410, `changes-pruned`, `changes-unrecorded` or `position-unknown` because changes may be missing. Absent: it is active.
              * @enum {string}
              */
-            pausedReason?: "failing" | "gone" | "changes-pruned" | "position-unknown";
+            pausedReason?: "failing" | "gone" | "changes-pruned" | "changes-unrecorded" | "position-unknown";
             /**
              * Format: date-time
              * @description When it was paused. At most milliseconds; returned in UTC.
@@ -744,7 +742,7 @@ export interface components {
         /** @description Where a webhook goes on. */
         WebhookStart: {
             /**
-             * @description `stopped`: where it has stopped. `oldest`: with the oldest changes that are kept. `newest`: with changes that follow.
+             * @description `stopped`: where it has stopped. `oldest`: with the oldest changes that are kept, after the last change without a record. `newest`: with changes that follow.
              * @example stopped
              * @enum {string}
              */
@@ -3182,7 +3180,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the operation does not accept the media type or the encoding of the body */
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */
@@ -4489,7 +4487,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description 41500: the operation does not accept the media type or the encoding of the body */
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
             415: {
                 headers: {
                     /** @description The content coding that the operation accepts. */

@@ -5,6 +5,7 @@ import { slug } from 'github-slugger';
 import { lexer, walkTokens } from 'marked';
 import { defineConfig } from 'vitepress';
 import type { DefaultTheme, MarkdownOptions } from 'vitepress';
+import { accessibleTheme } from './accessible-theme.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -129,7 +130,10 @@ export default defineConfig({
     languageAlias: { haproxy: 'nginx' },
     config: links,
   },
-  vite: { server: { watch: { ignored: ['**/{.data,build,coverage,dist*}/**'] } } },
+  vite: {
+    plugins: [accessibleTheme],
+    server: { watch: { ignored: ['**/{.data,build,coverage,dist*}/**'] } },
+  },
   themeConfig: {
     // On a phone: the menu at the side has a button of its own there, and the one at the top would open an empty page.
     nav: [{ text: 'Documentation', link: addressOf(INDEX) }, ...groups],

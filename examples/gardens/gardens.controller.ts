@@ -22,7 +22,7 @@ import {
   RequestSignal,
   RequireScope,
 } from '@resource-service/framework';
-import type { Line, Page, Precondition } from '@resource-service/framework';
+import type { BodyLine, Page, Precondition } from '@resource-service/framework';
 import {
   ExportGardensDto,
   StoredGardenDto,
@@ -78,7 +78,7 @@ export class GardensController {
   @RequireScope('gardens:write')
   import(
     @Query() _query: NoParametersDto,
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): StreamableFile {
     return new LinesFile(this.gardens.import(lines, signal), { endsInError: true });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Line, Page, UpdateContext } from '@resource-service/framework';
+import type { BodyLine, Page, UpdateContext } from '@resource-service/framework';
 import type {
   ExportGardensDto,
   GardenPatchDto,
@@ -68,7 +68,7 @@ export class GardensService {
   }
 
   /** Creates a garden for each line, and returns the lines of the response. */
-  import(lines: AsyncIterable<readonly Line[]>, signal: AbortSignal): AsyncGenerator<string> {
+  import(lines: AsyncIterable<readonly BodyLine[]>, signal: AbortSignal): AsyncGenerator<string> {
     return this.gardens.import(lines, signal);
   }
 

@@ -24,7 +24,7 @@ import {
   RequestSignal,
   RequireScope,
 } from '@resource-service/framework';
-import type { Actor, Line, Page, Precondition } from '@resource-service/framework';
+import type { Actor, BodyLine, Page, Precondition } from '@resource-service/framework';
 import { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import {
   NewPlantDto,
@@ -68,7 +68,7 @@ export class PlantsController {
   @RequireScope('plants:write')
   import(
     @Query() _query: NoParametersDto,
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
     @RequestActor() actor: Actor,
   ): StreamableFile {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor, Line, Page, UpdateContext } from '@resource-service/framework';
+import type { Actor, BodyLine, Page, UpdateContext } from '@resource-service/framework';
 import type { ExportPlantsDto, ListPlantsDto } from './dto/list-plants.dto.js';
 import { PlantDto } from './dto/plant.dto.js';
 import type {
@@ -51,7 +51,7 @@ export class PlantsService {
 
   /** Creates a plant for each line, and returns the lines of the response. */
   import(
-    lines: AsyncIterable<readonly Line[]>,
+    lines: AsyncIterable<readonly BodyLine[]>,
     signal: AbortSignal,
     actor: Actor,
   ): AsyncGenerator<string> {

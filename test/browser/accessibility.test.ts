@@ -1,21 +1,18 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, it } from 'vitest';
 import { authorize, launchBrowser, openDocs } from '../support/browser.js';
 import { AUDIENCE, CLIENT_ID, SignInProvider } from '../support/sign-in-provider.js';
 import { startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
+import { expectAccessible } from './accessible.js';
 
 /* What axe finds by itself, in the states of the pages. What it cannot find, other tests look for. */
 
-let axe: string;
 let browser: Browser;
 let provider: SignInProvider;
 let service: TestService;
 
 beforeAll(async () => {
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   provider = await SignInProvider.start();
   const environment = {
     AUTH_JWT_ISSUER: provider.url,
@@ -26,25 +23,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all([browser.close(), service.stop(), provider.stop()]));
-
-/** What axe objects to, in both schemes. */
-async function expectAccessible(page: Page, state: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.evaluate(axe);
-    const found = await page.evaluate(async () => {
-      const { axe: checks } = globalThis as unknown as { axe: typeof import('axe-core') };
-      const { violations } = await checks.run({
-        runOnly: ['wcag2a', 'wcag2aa', 'best-practice'],
-        resultTypes: ['violations'],
-      });
-      return violations.flatMap(({ id, nodes }) =>
-        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\n${failureSummary}`),
-      );
-    });
-    expect({ state, colorScheme, found }).toEqual({ state, colorScheme, found: [] });
-  }
-}
 
 it.each([1280, 390])('the docs page is accessible in every state, on %i pixels', async (width) => {
   const { page } = await openDocs(browser, service.url, { viewport: { width, height: 900 } });

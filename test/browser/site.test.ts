@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../support/browser.js';
+import { expectAccessible } from './accessible.js';
 import { UNUSABLE_STORAGE } from './unusable-storage.js';
 
 /* The documentation as a site, as `npm run docs:build` writes it. */
@@ -23,13 +24,30 @@ const PLACES = {
   'slow queries': '/docs/slow-queries.html',
   'delete all': '/docs/delete-all-data.html',
   'turn off docs': '/docs/configuration.html#configuration',
-  webhook: '/docs/changes.html#changes',
+  webhook: '/docs/webhooks.html#webhooks',
+  retry: '/docs/typescript-client.html#retries',
+  upgrade: '/docs/upgrade.html',
+  backup: '/docs/backup-restore.html',
+  CORS: '/docs/configuration.html#configuration',
+  'rate limit': '/docs/configuration.html#rate-limits',
+  timeout: '/docs/limits.html',
+  kubernetes: '/docs/kubernetes.html',
+  'token expired': '/docs/tokens.html',
+  'import csv': '/docs/command.html#csv-in-a-spreadsheet',
+  'big ids javascript': '/docs/troubleshooting.html#ids-arrive-rounded',
+  windows: '/docs/windows.html',
+  login: '/docs/sign-in.html',
+  'reset database': '/docs/delete-all-data.html',
+  'health check': '/docs/operations.html#health',
+  swagger: '/docs/framework/documenting-operations.html',
   // Decisions have these titles.
   Citus: '/docs/scaling.html#citus',
   Traces: '/docs/monitoring.html#traces',
 };
 
 const PHONE = { width: 390, height: 844 };
+
+const DESK = { width: 1366, height: 900 };
 
 let browser: Browser;
 
@@ -141,8 +159,6 @@ describe('on a phone', () => {
 });
 
 describe('on a desk', () => {
-  const DESK = { width: 1366, height: 900 };
-
   it('a stranger reads what it is, for whom, and how to start, call and extend it', async () => {
     const { page, faults } = await open('/', DESK);
     for (const title of ['What it is', 'For whom', 'Start it', 'Call it', 'Make your own']) {
@@ -193,6 +209,26 @@ describe('on a desk', () => {
       await expect.poll(first, { message: words }).toContain(place);
     }
   });
+});
+
+it.each([PHONE, DESK])('is accessible on $width pixels', async (viewport) => {
+  for (const path of ['/', '/docs/', '/docs/configuration', '/nowhere']) {
+    const { page } = await open(path, viewport);
+    await expectAccessible(page, path);
+  }
+  const { page } = await open('/docs/', viewport);
+  await page.getByRole('button', { name: 'Search' }).click();
+  await expectAccessible(page, 'the search');
+  await page.getByRole('searchbox').fill('Kubernetes');
+  await page.getByRole('option').nth(1).waitFor();
+  await expectAccessible(page, 'results');
+  await page.keyboard.press('ArrowDown');
+  const selected = page.getByRole('option', { selected: true });
+  const id = await page.getByRole('searchbox').getAttribute('aria-activedescendant');
+  expect(await selected.getAttribute('id')).toBe(id);
+  await page.getByRole('searchbox').fill('quetzalcoatl');
+  await page.getByText('No results').waitFor();
+  await expectAccessible(page, 'no results');
 });
 
 it.each([768, 1000, 1280, 1920])('has no menu without entries on %i pixels', async (width) => {

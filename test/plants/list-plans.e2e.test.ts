@@ -15,6 +15,7 @@ import {
 } from '../../packages/framework/src/resources/reads/page-statement.js';
 import type { PageQuery } from '../../packages/framework/src/resources/reads/page-query.js';
 import { sortOf } from '../../packages/framework/src/resources/reads/sort.js';
+import { Expander } from '../../packages/framework/src/resources/reads/expander.js';
 import { IndexPaths } from '../../packages/framework/src/resources/reads/index-paths.js';
 import { Visibility } from '../../packages/framework/src/resources/reads/visibility.js';
 import type { ListPlantsDto } from '../../src/plants/dto/list-plants.dto.js';
@@ -62,14 +63,20 @@ async function pageOf(parameters: Omit<ListPlantsDto, 'limit'>) {
     return statements.rows(statement);
   };
   const statements = new Statements(dataSource);
+  const visibility = new Visibility(() => columns, undefined);
+  const parts = {
+    statements: { isDistributed: false, rows } as Statements,
+    bulkheads: new Bulkheads({ database: { poolMax: 10 } } as Config),
+  };
+  const resourceOf = () => ({ columns: () => columns, visibility });
   const pages = new Pages<ListPlantsDto>({
+    ...parts,
     columns: () => columns,
     dto: StoredPlantDto,
     filters: PLANT_FILTERS,
-    visibility: new Visibility(() => columns, undefined),
+    visibility,
+    expander: new Expander({ ...parts, expansions: {}, resourceOf }),
     paths: () => IndexPaths.none,
-    statements: { isDistributed: false, rows } as Statements,
-    bulkheads: new Bulkheads({ database: { poolMax: 10 } } as Config),
     tracer: NO_TRACER,
   });
   const { items } = await pages.list({ limit: 50, ...parameters });

@@ -103,6 +103,14 @@ describe('the list of packages in the bundle', () => {
     }
   });
 
+  it('has no package whose module the application does not import', async () => {
+    await promisify(execFile)(process.execPath, ['bundle.js', 'examples/gardens']);
+    const { components: others } = read('dist-gardens/sbom.cdx.json') as Sbom;
+    const names = others.map(({ name }) => name);
+    expect(names).toContain('@resource-service/framework');
+    expect(names).not.toContain('@resource-service/webhooks');
+  });
+
   it('names no host but that of its schema, and no folder', () => {
     expect(TEXT.match(/\w+:\/\/[^"]*/g)).toEqual([
       'http://cyclonedx.org/schema/bom-1.6.schema.json',

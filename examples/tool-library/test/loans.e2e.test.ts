@@ -67,6 +67,16 @@ it('keeps a tool that is on loan', async () => {
   });
 });
 
+it('lists loans with their tools', async () => {
+  const { body: loan } = await lend();
+  const tool = await service.send('GET', `/tools/${toolId}`);
+  const { body } = await service.send(
+    'GET',
+    `/loans?expand=tool&ids=${(loan as { id: string }).id}`,
+  );
+  expect(body).toEqual([{ ...(loan as object), tool: tool.body }]);
+});
+
 it('keeps a record of who had which tool', async () => {
   const lent = await lend();
   const { id } = lent.body as { id: string };

@@ -1,6 +1,6 @@
 import { ERRORS } from '@resource-service/framework';
 import { Semaphore } from '@resource-service/framework/extension';
-import type { RecordedResource } from '@resource-service/framework';
+import type { RecordedResource } from '@resource-service/framework/extension';
 import type { Followers } from './feed/followers.js';
 
 /** Maximum number of clients that follow changes at once. */

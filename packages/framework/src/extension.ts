@@ -37,15 +37,24 @@ export { propertyColumnsOf } from './resources/properties/dto-of.js';
 export { EntityColumns, rowToJson } from './resources/properties/entity-columns.js';
 export type { EntityColumn } from './resources/properties/entity-column.js';
 /** Reads an id or a position from text; `undefined` if it is none. */
-export { parseInt64 } from './resources/properties/int64.js';
+export { MAX_INT64, parseInt64 } from './resources/properties/int64.js';
 /** What identifies a row, and an entity with it. */
 export type { Key, Keyed } from './resources/properties/key-type.js';
 /** The statements for pages of a table, in the order of its key. */
+export { LimitParameter } from './resources/reads/page-parameters.js';
 export { PageStatements } from './resources/reads/page-statement.js';
 export type { UsedFilter } from './resources/reads/page-query.js';
 export { BY_ID } from './resources/reads/sort.js';
 /** What a service sends by itself, in its OpenAPI document. */
 export { DOCUMENTED_WEBHOOKS } from './openapi/document-webhooks.js';
 export type { DocumentedWebhooks } from './openapi/document-webhooks.js';
+/** What records the changes of a resource in the statements that make them. */
+export type {
+  ChangedRows,
+  ChangeRecorder,
+  MakeRecorder,
+  RecordedResource,
+  RecordStatements,
+} from './resources/recording/change-recorder.js';
 /** How a UUID is documented, like `INT64_SCHEMA`. */
 export { UUID_SCHEMA } from './resources/properties/uuid.js';

@@ -21,6 +21,7 @@ export type { Build, Identity } from './config/identity.js';
 export { InjectVariables, Variables } from './config/inject-variables.decorator.js';
 export { provideVariables } from './config/module-variables.js';
 export { variable } from './config/service-variables.js';
+export type { ServiceVariable } from './config/service-variables.js';
 export { Locks } from './database/connections/locks.js';
 export type { LockOptions } from './database/connections/locks.js';
 export { createIndexOnline, dropIndexOnline } from './database/migrations/frozen/online-index.js';
@@ -28,18 +29,18 @@ export { Statements } from './database/statements.js';
 export { Transactions } from './database/transactions.js';
 export { ERRORS } from './errors/common-errors.js';
 export { SERVICE_RANGE, allErrors, defineErrors } from './errors/error-kind.js';
+export type { ErrorKind } from './errors/error-kind.js';
 export { ServiceException } from './errors/service.exception.js';
 export { StartupError } from './errors/startup.error.js';
 export { FrameworkModule } from './app/framework.module.js';
 export { Created } from './http/responses/representation.js';
 export type { Precondition } from './http/responses/entity-tag.js';
-export type { EventStream } from './http/responses/event-stream.js';
-export { MAX_FILTERS } from './http/responses/page.js';
+export { MAX_FILTER_BYTES } from './http/responses/page.js';
 export type { Page } from './http/responses/page.js';
 export { Representation } from './http/responses/representation.js';
 export { RequestPrecondition } from './http/responses/entity-tag.js';
 export { RequestSignal } from './http/responses/request-signal.js';
-export type { Line } from './http/body/body-lines.js';
+export type { BodyLine } from './http/body/body-lines.js';
 export {
   BodyTypes,
   DtoArrayPipe,
@@ -56,22 +57,14 @@ export { Metrics } from './observability/metrics.js';
 export { Logger } from './observability/service-logger.js';
 export { ApiErrors } from './http/errors/api-errors.js';
 export { ErrorFilter } from './http/errors/error.filter.js';
-export { quote } from './json/quote.js';
-export { apiGeneratedOperations, apiOperations } from './resources/documents/api-operations.js';
+export { quoteText } from './json/quote.js';
 export { ApiResource } from './resources/documents/api-resource.js';
 export type { ResourceExamples } from './resources/documents/resource-docs.js';
-export type {
-  ChangedRows,
-  ChangeRecorder,
-  MakeRecorder,
-  RecordedResource,
-  RecordStatements,
-} from './resources/recording/change-recorder.js';
 export { withConstraintErrors } from './resources/properties/constraints.js';
 export { DtoOf, NewOf, PatchOf, ReplacementOf } from './resources/properties/dto-of.js';
+export type { Content as EntityContent } from './resources/properties/dto-of.js';
 export type { Defaulted, Filled, Lasting, Managed } from './resources/properties/filled.js';
-export { Actor, RequestActor, RequestOrigin } from './resources/recording/actor.js';
-export type { Origin } from './resources/recording/actor.js';
+export { Actor, RequestActor } from './resources/recording/actor.js';
 export {
   INT64_COLUMN,
   INT64_SCHEMA,
@@ -79,10 +72,7 @@ export {
   Int64Parameter,
   Int64Pipe,
   int64Constraint,
-  /** @deprecated Use `int64Constraint`. */
-  int64Constraint as int64ParameterRule,
   IsInt64,
-  MAX_INT64,
 } from './resources/properties/int64.js';
 export { IntegerField } from './resources/properties/integer.js';
 export { BooleanField } from './resources/properties/kinds/boolean.js';
@@ -94,10 +84,11 @@ export { JsonField } from './resources/properties/kinds/json.js';
 export type { JsonValue } from './resources/properties/kinds/json.js';
 export { TextArrayField } from './resources/properties/kinds/text-array.js';
 export { ExportOf, ListOf } from './resources/reads/list-of.js';
+export { related } from './resources/reads/expansion.js';
+export type { Expansion, Expansions } from './resources/reads/expansion.js';
 export { IfPresent } from './resources/properties/property.js';
 export {
   AreFiltersShort,
-  Limit,
   ListParameters,
   TextParameter,
   UuidListParameters,
@@ -114,10 +105,10 @@ export {
 } from './resources/reads/column-filter.js';
 export type { ColumnFilter } from './resources/reads/column-filter.js';
 export type {
+  BindParameter,
   Filter,
   Filters,
   ListContext,
-  Parameter,
   Where,
 } from './resources/reads/page-query.js';
 export type { Visible } from './resources/reads/visibility.js';
@@ -144,3 +135,25 @@ export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/prop
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';
 export type { ChangeContext, UpdateContext } from './resources/updates/updates.js';
+
+/* Names of earlier versions, which this version still has. */
+
+/** @deprecated Use `BodyLine`. */
+export type { BodyLine as Line } from './http/body/body-lines.js';
+/** @deprecated Import it from `@resource-service/framework/extension`. */
+export type { EventStream } from './http/responses/event-stream.js';
+/** @deprecated Use `MAX_FILTER_BYTES`. */
+export { MAX_FILTER_BYTES as MAX_FILTERS } from './http/responses/page.js';
+/** @deprecated Use `quoteText`. */
+export { quoteText as quote } from './json/quote.js';
+export { apiGeneratedOperations, apiOperations } from './resources/documents/api-operations.js';
+/** @deprecated Use `int64Constraint`. */
+export { int64Constraint as int64ParameterRule } from './resources/properties/int64.js';
+/** @deprecated Import it from `@resource-service/framework/extension`. */
+export { MAX_INT64 } from './resources/properties/int64.js';
+/** @deprecated Import `LimitParameter` from `@resource-service/framework/extension`. */
+export { LimitParameter as Limit } from './resources/reads/page-parameters.js';
+/** @deprecated Use `BindParameter`. */
+export type { BindParameter as Parameter } from './resources/reads/page-query.js';
+export { RequestOrigin } from './resources/recording/actor.js';
+export type { Origin } from './resources/recording/actor.js';

@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { variable } from '@resource-service/framework';
 import { Sender } from './outgoing/index.js';
 import type { SenderOptions } from './outgoing/index.js';
 
 /** Of AES-256. */
 const KEY_BYTES = 32;
+
+const LOOPBACK = 'loopback';
 
 export const WEBHOOK_VARIABLES = {
   WEBHOOK_SECRET_KEY: variable.of(
@@ -15,8 +18,10 @@ export const WEBHOOK_VARIABLES = {
       constraint: '32 bytes in base64, such as the output of "openssl rand -base64 32"',
     },
     {
-      description: 'Encrypts the secrets of webhooks. Without it, no webhook can be created.',
+      description:
+        'Encrypts the secrets of webhooks: 32 bytes in base64, such as from openssl rand -base64 32. Without it, no webhook can be created. Default: npm start makes one.',
       isOptional: true,
+      local: () => randomBytes(KEY_BYTES).toString('base64'),
     },
   ),
   WEBHOOK_ALLOWED_NETWORKS: variable.of(
@@ -26,16 +31,15 @@ export const WEBHOOK_VARIABLES = {
     },
     {
       description:
-        'Networks that webhooks may reach although they are not public. With loopback, also http on this machine.',
+        'Networks that webhooks may reach although they are not public, separated by commas. With loopback, also http on this machine, as with npm start by default.',
       isOptional: true,
+      local: LOOPBACK,
     },
   ),
 };
 
 /** Until the header of a response, in milliseconds. */
 const TIMEOUT = 15_000;
-
-const LOOPBACK = 'loopback';
 
 /** @throws Error if there is no such network */
 export function senderOptions(networks = ''): SenderOptions {

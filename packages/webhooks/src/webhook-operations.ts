@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam } from '@nestjs/swagger';
-import { ApiErrors, ERRORS } from '@resource-service/framework';
+import { ApiErrors, ERRORS, INT64_SCHEMA } from '@resource-service/framework';
 import type { ResourceExamples } from '@resource-service/framework';
 import { UUID_SCHEMA } from '@resource-service/framework/extension';
 import { NewWebhookDto, WebhookStartDto } from './dto/webhook.dto.js';
@@ -21,6 +21,8 @@ export const WEBHOOK_EXAMPLES: ResourceExamples = {
 const { webhookNotFound, webhookAddressNotAllowed, webhooksNotConfigured, tooManyTestMessages } =
   WEBHOOK_ERRORS;
 
+const WRONG_TYPE = 'the body must be application/json in UTF-8, without Content-Encoding';
+
 const POSTED = [
   ERRORS.malformedJson,
   ERRORS.bodyMissing,
@@ -29,8 +31,8 @@ const POSTED = [
   ERRORS.tooManyBodies,
   ERRORS.tooManyAnswers,
   [
-    ERRORS.unsupportedMediaType,
-    'the body must be application/json in UTF-8, without Content-Encoding',
+    { ...ERRORS.unsupportedMediaType, message: WRONG_TYPE },
+    `${WRONG_TYPE}; the request has Content-Type "text/plain"`,
     ['Accept-Post'],
   ],
 ] as const;
@@ -121,7 +123,11 @@ export const WEBHOOK_OPERATIONS = {
 
   resend: applyDecorators(
     WebhookId(),
-    ApiParam({ name: 'delivery', description: 'The id of the delivery.', example: 1 }),
+    ApiParam({
+      name: 'delivery',
+      description: 'The id of the delivery.',
+      schema: { ...INT64_SCHEMA, example: 1 },
+    }),
     described(
       'resendWebhookDelivery',
       'Send the message of a delivery again',

@@ -14,7 +14,13 @@ import type { Filled, Managed } from '@resource-service/framework';
 
 export const KINDS = ['created', 'replaced', 'removed'] as const;
 
-export const PAUSE_REASONS = ['failing', 'gone', 'changes-pruned', 'position-unknown'] as const;
+export const PAUSE_REASONS = [
+  'failing',
+  'gone',
+  'changes-pruned',
+  'changes-unrecorded',
+  'position-unknown',
+] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
 /** An address, and how far it has come in the records of changes. */
@@ -54,7 +60,7 @@ export class Webhook {
   @ServiceManaged()
   @EnumField(PAUSE_REASONS, {
     description:
-      'Why no messages are sent until the webhook is resumed: `failing` for three days, `gone` because of a response 410, `changes-pruned` or `position-unknown` because changes may be missing. Absent: it is active.',
+      'Why no messages are sent until the webhook is resumed: `failing` for three days, `gone` because of a response 410, `changes-pruned`, `changes-unrecorded` or `position-unknown` because changes may be missing. Absent: it is active.',
     isOptional: true,
     column: { name: 'paused_reason' },
   })

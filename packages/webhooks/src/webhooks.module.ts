@@ -35,6 +35,8 @@ export class WebhooksModule {
         DiscoveryModule,
         ResourceModule.forFeature([Webhook, WebhookDelivery], {
           migrations: [CreateWebhooks1795942800000],
+          // A kept response to a create would have the secret.
+          idempotency: false,
         }),
       ],
       controllers: [WebhookSecretsController, WebhooksController, DeliveriesController],

@@ -263,6 +263,23 @@ describe('an address whose changes may be missing', () => {
     await expectIds('/', 1, 3);
   });
 
+  it('is paused when a change has no record, and goes on after it', async () => {
+    const service = await start();
+    const { id } = await service.listen(receiver.url());
+    await service.create(1);
+    await expectIds('/', 1);
+    await database.query(`UPDATE tools SET name = 'Axe'`);
+    await paused('changes-unrecorded');
+    expect(await service.find(id)).toMatchObject({
+      lastError: expect.stringMatching(/made without a record, such as by SQL$/) as string,
+    });
+    await service.create(2);
+    await service.send('POST', `/webhooks/${id}/resume`, { from: 'stopped' });
+    await paused('changes-unrecorded');
+    await service.send('POST', `/webhooks/${id}/resume`, { from: 'oldest' });
+    await expectIds('/', 1, 2);
+  });
+
   it('is paused when the database does not know its position', async () => {
     const service = await start();
     const { id } = await service.listen(receiver.url());
@@ -274,9 +291,9 @@ describe('an address whose changes may be missing', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('waits when its secret cannot be decrypted', async () => {
+  it('waits when its secret cannot be decrypted, until it has a new one', async () => {
     const service = await start();
-    await service.listen(receiver.url());
+    const { id } = await service.listen(receiver.url());
     running.delete(service);
     await service.stop();
     const other = await start({
@@ -290,5 +307,9 @@ describe('an address whose changes may be missing', () => {
       }),
     );
     expect(receiver.received).toEqual([]);
+    const { body } = await other.send('POST', `/webhooks/${id}/rotate-secret`);
+    await other.send('POST', `/webhooks/${id}/resume`, { from: 'stopped' });
+    await expectIds('/', 1);
+    expect(isSigned(receiver.received[0]!, String(body['secret']))).toBe(true);
   });
 });

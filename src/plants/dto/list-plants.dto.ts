@@ -1,7 +1,7 @@
 import {
   ExportOf,
   ListOf,
-  MAX_FILTERS,
+  MAX_FILTER_BYTES,
   NoOtherParameters,
   TextParameter,
 } from '@resource-service/framework';
@@ -16,7 +16,7 @@ const MAX_NAME = 200;
 @NoOtherParameters()
 export class ListPlantsDto extends ListOf(Plant) {
   @TextParameter({
-    description: `Only plants with exactly this tag. \`tag\` and \`name\` together have at most ${MAX_FILTERS} bytes, percent-encoded.`,
+    description: `Only plants with exactly this tag. \`tag\` and \`name\` together have at most ${MAX_FILTER_BYTES} bytes, percent-encoded.`,
   })
   readonly tag?: string;
 

@@ -40,8 +40,8 @@ export class LoansController {
 
   @Get()
   @RequireScope('loans:read')
-  list(@Query() query: ListLoansDto): Promise<Page<ListLoansDto>> {
-    return this.loans.list(query);
+  list(@Query() query: ListLoansDto, @RequestActor() actor: Actor): Promise<Page<ListLoansDto>> {
+    return this.loans.list(query, actor);
   }
 
   @Get(':id')

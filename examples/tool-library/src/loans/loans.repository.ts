@@ -3,7 +3,7 @@ import { recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
 import { GeneratedIdRepository, ServiceException } from '@resource-service/framework';
 import { LoanChange } from '../loan-changes/loan-change.entity.js';
-import { StoredLoanDto } from './dto/loan.dto.js';
+import { LOAN_EXPANSIONS, StoredLoanDto } from './dto/loan.dto.js';
 import type { ListLoansDto } from './dto/loan.dto.js';
 import { Loan } from './loan.entity.js';
 import { LOAN_ERRORS } from './loans.errors.js';
@@ -13,6 +13,7 @@ export class LoansRepository extends GeneratedIdRepository<Loan, ListLoansDto, F
   name: 'loans',
   dto: StoredLoanDto,
   filters: {},
+  expansions: LOAN_EXPANSIONS,
   notFound: (id) =>
     new ServiceException(LOAN_ERRORS.loanNotFound, `there is no loan with id ${id}`),
   constraints: { loans_tool_id_key: LOAN_ERRORS.loanToolOnLoan },

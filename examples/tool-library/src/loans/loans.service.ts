@@ -40,8 +40,8 @@ export class LoansService {
     });
   }
 
-  list(query: ListLoansDto): Promise<Page<ListLoansDto>> {
-    return this.loans.list(query);
+  list(query: ListLoansDto, actor: Actor): Promise<Page<ListLoansDto>> {
+    return this.loans.list(query, { actor });
   }
 
   /** @throws ServiceException `loan-not-found` */

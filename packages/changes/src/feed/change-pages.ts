@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { escapeIdentifier } from 'pg';
-import { MAX_INT64 } from '@resource-service/framework';
-import { BY_ID, PageStatements } from '@resource-service/framework/extension';
+import { BY_ID, MAX_INT64, PageStatements } from '@resource-service/framework/extension';
 import type { Filter, Statements } from '@resource-service/framework';
 import type { EntityColumns, Key, UsedFilter } from '@resource-service/framework/extension';
 import { ChangeWriter } from './change-writer.js';

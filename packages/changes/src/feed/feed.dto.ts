@@ -4,11 +4,10 @@ import type { ApiPropertyOptions } from '@nestjs/swagger';
 import {
   INT64_SCHEMA,
   Int64Parameter,
-  Limit,
   NoOtherParameters,
   UuidParameter,
 } from '@resource-service/framework';
-import { UUID_SCHEMA } from '@resource-service/framework/extension';
+import { LimitParameter, UUID_SCHEMA } from '@resource-service/framework/extension';
 import type { ChangeParameters } from './feed.js';
 
 /** What the documentation of a feed needs to know of its resource. */
@@ -106,7 +105,7 @@ export function changeDto({ one, noun, property, schema, stored, example }: Feed
 export function listChangesDto({ noun, property, example }: FeedDocs): Type<ChangeParameters> {
   @NoOtherParameters()
   class ListChangesDto {
-    @Limit()
+    @LimitParameter()
     readonly limit: number = 50;
 
     @Int64Parameter(

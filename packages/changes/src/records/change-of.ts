@@ -3,8 +3,7 @@ import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm'
 import type { ColumnOptions } from 'typeorm';
 import { TIMESTAMP_COLUMN } from '@resource-service/framework';
 import { propertyColumnsOf, setTableNeeds } from '@resource-service/framework/extension';
-import type { ChangedRows } from '@resource-service/framework';
-import type { Key, Keyed } from '@resource-service/framework/extension';
+import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extension';
 
 import { recordNeeds } from './record-needs.js';
 

@@ -1,6 +1,10 @@
 import { escapeIdentifier } from 'pg';
-import type { ChangedRows, RecordStatements } from '@resource-service/framework';
-import type { EntityColumn, EntityColumns } from '@resource-service/framework/extension';
+import type {
+  ChangedRows,
+  EntityColumn,
+  EntityColumns,
+  RecordStatements,
+} from '@resource-service/framework/extension';
 
 /** Records each change in the statement that makes it, in the order of docs/decisions/order-of-changes.md. */
 export class ChangeStatements implements RecordStatements {

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { EntityColumns } from '@resource-service/framework/extension';
-import type { MakeRecorder } from '@resource-service/framework';
+import type { MakeRecorder } from '@resource-service/framework/extension';
 import type { Feed } from '../feed/feed.js';
 import type { Change } from './change-of.js';
 import { Recorder } from './recorder.js';

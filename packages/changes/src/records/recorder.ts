@@ -2,8 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { escapeIdentifier } from 'pg';
 import { ERRORS, ServiceException, StartupError } from '@resource-service/framework';
 import { describeError, isOutage, prune } from '@resource-service/framework/extension';
-import type { ChangeRecorder, RecordedResource } from '@resource-service/framework';
-import type { EntityColumns } from '@resource-service/framework/extension';
+import type {
+  ChangeRecorder,
+  EntityColumns,
+  RecordedResource,
+} from '@resource-service/framework/extension';
 import { changesOfService } from '../changes-of-service.js';
 import { ChangeReader } from '../feed/change-reader.js';
 import { Feed } from '../feed/feed.js';

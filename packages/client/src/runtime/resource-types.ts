@@ -7,6 +7,8 @@ export interface ResourceTypes {
   readonly created: object;
   /** The responses to all other operations. */
   readonly stored: { readonly id: Id };
+  /** An item of a list, with the related items that it can have. */
+  readonly listed: { readonly id: Id };
   readonly replacement: object;
   readonly patch: object;
   readonly listQuery: object;
@@ -23,6 +25,10 @@ export interface ResourceOf<Paths, Name extends string> {
   readonly stored: StoredOf<
     ResponseOf<Operation<Paths, `/${Name}/{id}`, 'get'>>,
     ItemOf<ResponseOf<Operation<Paths, `/${Name}`, 'get'>>>
+  >;
+  readonly listed: StoredOf<
+    ItemOf<ResponseOf<Operation<Paths, `/${Name}`, 'get'>>>,
+    ResponseOf<Operation<Paths, `/${Name}/{id}`, 'get'>>
   >;
   readonly replacement: BodyOf<Operation<Paths, `/${Name}/{id}`, 'put'>>;
   readonly patch: BodyOf<Operation<Paths, `/${Name}/{id}`, 'patch'>>;
@@ -41,8 +47,8 @@ export interface FeedOf<Paths, Name extends string> {
   readonly query: QueryOf<Operation<Paths, `/${Name}`, 'get'>>;
 }
 
-/** Of a resource without `GET /{name}/{id}`, its lists tell. */
-type StoredOf<One, Item> = [One] extends [never] ? Item : One;
+/** Of a resource without one of `GET /{name}/{id}` and `GET /{name}`, the other one tells. */
+type StoredOf<One, Other> = [One] extends [never] ? Other : One;
 
 type Operation<Paths, Path extends string, Method extends string> =
   Paths extends Readonly<Record<Path, Readonly<Record<Method, infer Found>>>> ? Found : never;

@@ -32,7 +32,7 @@ export type Tagged<Stored> = Stored & {
  * integer, and an id that is no UUID where ids are UUIDs, are a `TypeError`, and nothing is sent.
  */
 export class Resource<Types extends ResourceTypes> extends Pages<
-  Types['stored'],
+  Types['listed'],
   Types['listQuery']
 > {
   /** Where clients choose the ids, an identical resource that is stored already is no error. */

@@ -43,7 +43,7 @@ async function run(app: Type, signal: AbortSignal): Promise<void> {
     );
   }
   await onLocalInstance(config.identity, observability.logger, signal, async (local) => {
-    const own = await localConfig(config, local);
+    const own = await localConfig(config, local, variables);
     await serve(app, own, observability, signal, (address) => welcome(own, address));
   });
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ERRORS } from '../errors/common-errors.js';
 import { ServiceException } from '../errors/service.exception.js';
 import { decimalOf, ExactNumber, SMALLEST } from './exact-number.js';
-import { quote } from './quote.js';
+import { quoteText } from './quote.js';
 import { addProperty, withRoundedFractions } from './rounded-fractions.js';
 
 /** Parsers recurse. */
@@ -141,7 +141,7 @@ class Parser {
       const value = this.value(depth + 1);
       if (!Object.hasOwn(object, name)) addProperty(object, name, value);
       else if (object[name] !== value && !isEqual(object[name], value)) {
-        throw this.malformed(`the member ${quote(name)} occurs twice, with different values`);
+        throw this.malformed(`the member ${quoteText(name)} occurs twice, with different values`);
       }
     }
     this.at++;
@@ -231,7 +231,7 @@ class Parser {
 
 /** A byte order mark is invisible in most programs. */
 function nameOf(code: number): string {
-  const character = quote(String.fromCodePoint(code));
+  const character = quoteText(String.fromCodePoint(code));
   return code === 0xfeff ? `byte order mark (${character})` : character;
 }
 

@@ -4,7 +4,7 @@ import { UNPRINTABLE } from '../observability/text-lines.js';
 const MAX_LENGTH = 100;
 
 /** Quotes text of a client for a message: truncated, and with invisible characters escaped. */
-export function quote(text: string): string {
+export function quoteText(text: string): string {
   const shown = text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
   return JSON.stringify(shown).replaceAll(
     UNPRINTABLE,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/responses/page.js';
 import { BaseRepository } from './base-repository.js';
@@ -50,7 +50,7 @@ export function GeneratedIdRepository<
   options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
 ): new (
   resources: Resources,
-  idempotency: Idempotency,
+  idempotency?: Idempotency,
 ) => GeneratedRepository<Entity, Content<Entity> & Keyed, Query, Changes> {
   @Injectable()
   class EntityRepository extends GeneratedRepository<
@@ -61,7 +61,7 @@ export function GeneratedIdRepository<
   > {
     constructor(
       @Inject(Resources) resources: Resources,
-      @Inject(Idempotency) idempotency: Idempotency,
+      @Optional() @Inject(Idempotency) idempotency?: Idempotency,
     ) {
       super(resources.generated(entity, options, idempotency));
     }

@@ -2,9 +2,11 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
 import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
+import { keyColumnOf } from './properties/dto-of.js';
 import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
 import { columnOf, isOnColumn } from './reads/used-filters.js';
+import type { Expansions } from './reads/expansion.js';
 import type { Filter } from './reads/page-query.js';
 import { ordersOf, parseSort, sortableOf } from './reads/sort.js';
 
@@ -15,12 +17,15 @@ export interface Declared {
   /** Whether the repository leaves the id to the database. */
   readonly isGenerated: boolean;
   readonly filters: Readonly<Record<string, Filter<never>>>;
+  readonly expansions: Expansions;
 }
 
 interface Checked extends Declared {
   readonly columns: EntityColumns;
   /** The validated properties of the DTO. */
   readonly shown: ReadonlySet<string>;
+  /** All resources. */
+  readonly all: readonly Declared[];
 }
 
 /** Each yields a sentence for each mistake, which names the class and the property. */
@@ -34,17 +39,22 @@ const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
   sortMistakes,
   orderMistakes,
   filterMistakes,
+  expansionMistakes,
 ];
 
 /** The mistakes in the classes of a resource. They need the metadata of the entities, but no connection. */
-export function resourceMistakes(dataSource: DataSource, declared: Declared): readonly string[] {
+export function resourceMistakes(
+  dataSource: DataSource,
+  declared: Declared,
+  all: readonly Declared[],
+): readonly string[] {
   let columns: EntityColumns;
   try {
     columns = new EntityColumns(dataSource, declared.entity);
   } catch (error) {
     return (error as Error).message.split('\n');
   }
-  const checked = { ...declared, columns, shown: validatedPropertiesOf(declared.dto) };
+  const checked = { ...declared, columns, shown: validatedPropertiesOf(declared.dto), all };
   return CHECKS.flatMap((check) => Array.from(check(checked)));
 }
 
@@ -180,5 +190,25 @@ function* filterMistakes({ columns, entity, filters }: Checked): Generator<strin
     const why = filter.mistakeOf?.(column);
     if (why === undefined) continue;
     yield `${entity.name}.${column.property} ${why}: it cannot have the filter ${name}`;
+  }
+}
+
+function* expansionMistakes({ columns, dto, shown, expansions, all }: Checked): Generator<string> {
+  for (const [name, expansion] of Object.entries(expansions)) {
+    const { property, dto: relatedDto } = expansion;
+    const what = `${dto.name}: the expansion ${name}`;
+    if (shown.has(name)) yield `${what} has the name of a property`;
+    const column = columns.all.find((each) => each.property === property);
+    if (column === undefined || !shown.has(property))
+      yield `${what} needs the property ${property}`;
+    const related = all.filter((each) => each.dto === relatedDto());
+    if (related.length !== 1) {
+      yield `${what} needs one repository with the dto ${relatedDto().name}, not ${related.length}`;
+    } else if (
+      column !== undefined &&
+      column.type !== keyColumnOf(related[0]!.entity)?.options.type
+    ) {
+      yield `${what} needs ids in ${property}, which has the type ${column.type}`;
+    }
   }
 }

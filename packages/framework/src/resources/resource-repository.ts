@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/responses/page.js';
-import type { Line } from '../http/body/body-lines.js';
+import type { BodyLine } from '../http/body/body-lines.js';
 import { BaseRepository } from './base-repository.js';
 import type { Content } from './properties/dto-of.js';
 import type { Identified } from './properties/entity-columns.js';
@@ -60,7 +60,7 @@ export abstract class ChosenIdRepository<
 
   /** Creates a row for each line, and returns the lines of the response. */
   import(
-    lines: AsyncIterable<readonly Line[]>,
+    lines: AsyncIterable<readonly BodyLine[]>,
     signal: AbortSignal,
     actor?: Actor,
   ): AsyncGenerator<string> {

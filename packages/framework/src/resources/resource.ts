@@ -10,6 +10,7 @@ import type { GroupCreate } from './creates/group-create.js';
 import type { GroupLookup } from './reads/group-lookup.js';
 import type { Imports } from './transfers/imports.js';
 import type { Keyed } from './properties/key-type.js';
+import type { Expansions } from './reads/expansion.js';
 import type { Filters } from './reads/page-query.js';
 import type { Pages } from './reads/pages.js';
 import type { ReadBack } from './creates/read-back.js';
@@ -29,6 +30,8 @@ export interface GeneratedResourceOptions<
   /** The class with all properties, including the id. */
   readonly dto: Type<Dto>;
   readonly filters: Filters<Query>;
+  /** The related rows that the items of lists have on request. */
+  readonly expansions?: Expansions<Entity>;
   /** The error of a look-up or change whose id has no row. */
   readonly notFound: IdError<Entity['id']>;
   readonly constraints?: ConstraintErrors;

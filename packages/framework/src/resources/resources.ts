@@ -32,6 +32,8 @@ import type { Idempotency } from './idempotency/idempotency.js';
 import type { Keyed } from './properties/key-type.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { Imports } from './transfers/imports.js';
+import { Expander } from './reads/expander.js';
+import type { RelatedResource } from './reads/expander.js';
 import { Pages } from './reads/pages.js';
 import { ReadBack } from './creates/read-back.js';
 import { missingSortIndexes } from './reads/sort-indexes.js';
@@ -62,7 +64,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly statements: Statements;
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
-  private readonly declared: Declared[] = [];
+  private readonly declared: (Declared & RelatedResource)[] = [];
   private readonly indexChecks: (() => Promise<readonly string[]>)[] = [];
   private readonly recorders: ChangeRecorder[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
@@ -90,7 +92,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const { dataSource, declared } = this;
     return [
       ...sharedTables(dataSource),
-      ...declared.flatMap((each) => resourceMistakes(dataSource, each)),
+      ...declared.flatMap((each) => resourceMistakes(dataSource, each, declared)),
     ];
   }
 
@@ -139,7 +141,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
-    idempotency: Idempotency,
+    idempotency: Idempotency | undefined,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query, Changes> {
     const { resource, parts, onCreated } = this.base(entity, options, true);
     const creates = new GeneratedCreate({ ...parts, dto: options.dto, idempotency, onCreated });
@@ -156,11 +158,13 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     options: GeneratedResourceOptions<Entity, Dto, Query, Changes>,
     isGenerated: boolean,
   ) {
-    const { name, dto, filters, notFound, constraints = {}, changes, search, visible } = options;
+    const { name, dto, filters, expansions = {}, notFound, constraints = {} } = options;
+    const { changes, search, visible } = options;
     const { dataSource, statements, bulkheads, transactions, tracer, logger, rowSlots } = this;
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
-    this.declared.push({ entity, dto, isGenerated, filters });
+    const visibility = new Visibility(columns, visible);
+    this.declared.push({ entity, dto, isGenerated, filters, expansions, columns, visibility });
     let indexed: ReadonlySet<string> = new Set();
     let paths = IndexPaths.none;
     this.indexChecks.push(async () => {
@@ -182,7 +186,6 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       shutdown: this.shutdown.signal,
     });
     if (recorder !== undefined) this.recorders.push(recorder);
-    const visibility = new Visibility(columns, visible);
     const errors = { columns, constraints, indexed: () => indexed };
     const parts = {
       ...errors,
@@ -196,7 +199,16 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     };
     const searchIndex = search && new SearchIndex(search, dataSource, logger);
     if (searchIndex !== undefined) this.searchIndexes.push(searchIndex);
-    const pages = new Pages<Query>({ ...parts, dto, filters, visibility, paths: () => paths });
+    const resourceOf = (related: Type) => this.declared.find((each) => each.dto === related)!;
+    const expander = new Expander({ statements, bulkheads, expansions, resourceOf });
+    const pages = new Pages<Query>({
+      ...parts,
+      dto,
+      filters,
+      visibility,
+      expander,
+      paths: () => paths,
+    });
     const resource: BaseResource<Entity, Dto, Query, Changes> = {
       pages,
       complete: (content) => columns().complete(content),

@@ -192,7 +192,11 @@ describe('an optional member', () => {
     const dataSource = await initialDataSource();
     try {
       const mistakesOf = (dto: Type): readonly string[] =>
-        resourceMistakes(dataSource, { entity: Tool, dto, isGenerated: false, filters: {} });
+        resourceMistakes(
+          dataSource,
+          { entity: Tool, dto, isGenerated: false, filters: {}, expansions: {} },
+          [],
+        );
       const constraint = 'must be optional if and only if its column is nullable';
       expect(mistakesOf(Whole)).toEqual([]);
       expect(mistakesOf(NameOptional)).toEqual([`NameOptional.name ${constraint}`]);

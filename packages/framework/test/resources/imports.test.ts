@@ -4,7 +4,7 @@ import { Rejected } from '../../src/database/waiting-item.js';
 import { Semaphore } from '../../src/database/semaphore.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
 import { ServiceException } from '../../src/errors/service.exception.js';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { NO_TRACER } from '../../src/observability/tracer.js';
 import type { GroupCreate } from '../../src/resources/creates/group-create.js';
@@ -50,7 +50,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly Line[]> {
+async function* linesOf(...texts: readonly string[]): AsyncGenerator<readonly BodyLine[]> {
   yield texts.map((text, index) => ({
     number: index + 1,
     length: text.length,

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Injectable, Param, Patch, Post, Put } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import {
   DtoOf,
   GeneratedIdRepository,
@@ -203,7 +203,7 @@ class CellsController {
   @HttpCode(200)
   @RequireScope('cells:write')
   import(
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
     return new LinesFile(this.cells.import(lines, signal), { endsInError: true });

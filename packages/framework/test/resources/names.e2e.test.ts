@@ -9,7 +9,7 @@ import { escapeIdentifier } from 'pg';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import type { PageParameters } from '../../src/http/responses/page.js';
 import {
   DtoOf,
@@ -194,7 +194,7 @@ const service = runningService(appOf(entities, migrations, { providers }), {}, P
 
 beforeEach(() => service.database.empty());
 
-async function* linesOf(rows: readonly object[]): AsyncGenerator<readonly Line[]> {
+async function* linesOf(rows: readonly object[]): AsyncGenerator<readonly BodyLine[]> {
   yield rows.map((row, at) => {
     const bytes = Buffer.from(
       JSON.stringify(row, (_, value: unknown) =>

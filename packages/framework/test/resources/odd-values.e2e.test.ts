@@ -16,7 +16,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { Precondition } from '../../src/http/responses/entity-tag.js';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
   DtoOf,
@@ -178,7 +178,7 @@ class NotesController {
   @HttpCode(200)
   @RequireScope('notes:write')
   import(
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
     return new LinesFile(this.notes.import(lines, signal), { endsInError: true });

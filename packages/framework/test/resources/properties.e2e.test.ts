@@ -16,7 +16,7 @@ import { Entity, PrimaryColumn } from 'typeorm';
 import { beforeEach, describe, expect, expectTypeOf, it, onTestFinished } from 'vitest';
 import { dataSourceOf } from '../../src/database/data-source.js';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import { validatedPropertiesOf } from '../../src/http/body/dto.pipe.js';
 import { NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
@@ -156,7 +156,7 @@ class ItemsController {
   @HttpCode(200)
   @RequireScope('items:write')
   import(
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
     return new LinesFile(this.items.import(lines, signal), { endsInError: true });

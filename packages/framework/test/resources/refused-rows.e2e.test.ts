@@ -3,7 +3,7 @@ import { Body, Controller, HttpCode, Injectable, Param, Patch, Post } from '@nes
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
-import type { Line } from '../../src/http/body/body-lines.js';
+import type { BodyLine } from '../../src/http/body/body-lines.js';
 import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
 import {
   DtoOf,
@@ -108,7 +108,7 @@ class PetsController {
   @HttpCode(200)
   @RequireScope('pets:write')
   import(
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
     return new LinesFile(this.pets.import(lines, signal), { endsInError: true });

@@ -37,7 +37,7 @@ import {
   TIMESTAMP_COLUMN,
   TimestampField,
 } from '../../src/index.js';
-import type { Actor, Filled, Line, Page, Precondition } from '../../src/index.js';
+import type { Actor, Filled, BodyLine, Page, Precondition } from '../../src/index.js';
 import { resourceMistakes } from '../../src/resources/resource-checks.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { errorsOf } from '../support/errors.js';
@@ -221,7 +221,7 @@ class PlotsController {
   @HttpCode(200)
   @RequireScope('plots:write')
   import(
-    @NdjsonLines() lines: AsyncIterable<readonly Line[]>,
+    @NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>,
     @RequestSignal() signal: AbortSignal,
   ): LinesFile {
     return new LinesFile(this.plots.import(lines, signal), { endsInError: true });
@@ -437,8 +437,14 @@ it('the time of the removal is in no response', async () => {
   const schema = { entities: [Shown], migrations: [] };
   const dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
   await dataSource.initialize();
-  const declared = { entity: Shown, dto: ShownDto, isGenerated: false, filters: {} };
-  expect(resourceMistakes(dataSource, declared)).toEqual([
+  const declared = {
+    entity: Shown,
+    dto: ShownDto,
+    isGenerated: false,
+    filters: {},
+    expansions: {},
+  };
+  expect(resourceMistakes(dataSource, declared, [])).toEqual([
     'Shown.removedAt has @DeleteDateColumn(), and no response has a removed row: replace the decorator of its property with @Exclude() of class-transformer',
   ]);
   await dataSource.destroy();

@@ -471,12 +471,11 @@ describe('an order by several columns', () => {
     class ThingDto extends DtoOf(Thing) {}
     const mistakes = await using(Thing, (dataSource) =>
       Promise.resolve(
-        resourceMistakes(dataSource, {
-          entity: Thing,
-          dto: ThingDto,
-          isGenerated: false,
-          filters: {},
-        }),
+        resourceMistakes(
+          dataSource,
+          { entity: Thing, dto: ThingDto, isGenerated: false, filters: {}, expansions: {} },
+          [],
+        ),
       ),
     );
     expect(mistakes).toEqual([`Thing: the order ${order.join()}${mistake}`]);

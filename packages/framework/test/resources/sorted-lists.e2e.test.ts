@@ -427,12 +427,11 @@ describe('a column that lists are sorted by', () => {
     const dataSource = dataSourceFor({ identity: IDENTITY, schema }, database.url);
     await dataSource.initialize();
     try {
-      const mistakes = resourceMistakes(dataSource, {
-        entity,
-        dto,
-        isGenerated: entity === Parcel,
-        filters: {},
-      });
+      const mistakes = resourceMistakes(
+        dataSource,
+        { entity, dto, isGenerated: entity === Parcel, filters: {}, expansions: {} },
+        [],
+      );
       if (mistakes.length > 0) return mistakes.join('\n');
       const columns = new EntityColumns(dataSource, entity);
       return (await missingSortIndexes(dataSource, columns, entity)).join('\n');

@@ -57,12 +57,20 @@ export class Courier {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { secrets } = this;
-    let opened: readonly string[];
+    const [current = '', ...previous] = sealed;
+    const opened: string[] = [];
     try {
-      opened = sealed.map((each) => secrets.open(each, id));
+      opened.push(secrets.open(current, id));
     } catch (error) {
       // It is tried again: the operator may have set another key by mistake.
       return { kind: 'failed', reason: (error as Error).message };
+    }
+    for (const each of previous) {
+      try {
+        opened.push(secrets.open(each, id));
+      } catch {
+        // A new secret replaces one that only a former key opens.
+      }
     }
     return this.sender.send(url, { ...message, timestamp: new Date() }, opened, signal);
   }

@@ -1,4 +1,5 @@
 import { ERRORS, ServiceException } from '@resource-service/framework';
+import { MissingChanges } from '@resource-service/changes';
 import type { RecordedChange } from '@resource-service/changes';
 import type { Outcome } from '../outgoing/index.js';
 import type { PauseReason } from '../webhook.entity.js';
@@ -111,9 +112,9 @@ export class Turn {
       const pausedReason = pauseReasonOf(error);
       // Others pass, such as an outage of the database.
       if (pausedReason === undefined) this.error = error;
-      return this.served(
-        pausedReason && { pausedReason, lastError: (error as ServiceException).message },
-      );
+      // What follows is for readers of the feed.
+      const [lastError] = (error as Error).message.split(': copy everything');
+      return this.served(pausedReason && { pausedReason, lastError });
     }
   }
 
@@ -177,9 +178,15 @@ export function attemptOf({ id, type }: WebhookMessage, outcome: Outcome, now: n
   };
 }
 
+const PAUSE_REASONS = {
+  pruned: 'changes-pruned',
+  unrecorded: 'changes-unrecorded',
+  'other-server': 'position-unknown',
+} as const satisfies Record<MissingChanges['reason'], PauseReason>;
+
 /** Why a webhook cannot go on where it is. */
 function pauseReasonOf(error: unknown): PauseReason | undefined {
-  const kind = error instanceof ServiceException ? error.kind : undefined;
-  if (kind === ERRORS.changesPruned) return 'changes-pruned';
-  return kind === ERRORS.positionUnknown ? 'position-unknown' : undefined;
+  if (error instanceof MissingChanges) return PAUSE_REASONS[error.reason];
+  const isUnknown = error instanceof ServiceException && error.kind === ERRORS.positionUnknown;
+  return isUnknown ? 'position-unknown' : undefined;
 }

@@ -42,7 +42,7 @@ export class WebhookStartDto {
   @ApiProperty({
     enum: STARTS,
     description:
-      '`stopped`: where it has stopped. `oldest`: with the oldest changes that are kept. `newest`: with changes that follow.',
+      '`stopped`: where it has stopped. `oldest`: with the oldest changes that are kept, after the last change without a record. `newest`: with changes that follow.',
     example: 'stopped',
   })
   @IsIn(STARTS, { message: `from must be one of ${STARTS.join(', ')}` })

@@ -23,7 +23,7 @@ export class CreateWebhooks1795942800000 implements MigrationInterface {
         "previous_until" timestamptz(3),
         "holder" text,
         "leased_until" timestamptz(3),
-        CONSTRAINT "CHK_facea387a2604a413f75c49111" CHECK ("paused_reason" IN ('failing', 'gone', 'changes-pruned', 'position-unknown')),
+        CONSTRAINT "CHK_1433d8363792b26bf6ad23bed6" CHECK ("paused_reason" IN ('failing', 'gone', 'changes-pruned', 'changes-unrecorded', 'position-unknown')),
         CONSTRAINT "webhooks_pkey" PRIMARY KEY ("id")
       )`,
     );

@@ -16,7 +16,7 @@ export const SLOWEST = 16;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-export interface Line {
+export interface BodyLine {
   /** Counts from 1. */
   readonly number: number;
   readonly length: number;
@@ -34,10 +34,10 @@ export interface Line {
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
   { bytes: maxLength, idleMilliseconds, milliseconds }: BodyLimits,
-): AsyncGenerator<readonly Line[]> {
+): AsyncGenerator<readonly BodyLine[]> {
   let since = performance.now();
   let number = 0;
-  let lines: Line[] = [];
+  let lines: BodyLine[] = [];
   const partial = new PartialLine(maxLength + 1);
   const addLine = (content: Buffer | undefined, length: number) => {
     number += 1;

@@ -12,7 +12,7 @@ import type { JsonSource } from '../../json/exact-json.js';
 import { addProperty, hasFractions, withRoundedFractions } from '../../json/rounded-fractions.js';
 import { ANY_VALUE, isValid, toInstance, TRANSFORM_OPTIONS, validationsOf } from './class-plan.js';
 import type { MediaTypes, UnreadBody } from './json-body.js';
-import { quote } from '../../json/quote.js';
+import { quoteText } from '../../json/quote.js';
 
 type DtoClass = new () => object;
 
@@ -188,7 +188,10 @@ function rejectOthers(dtoClass: DtoClass, parameters: object): void {
   if (names === undefined) parametersOf.set(dtoClass, (names = validatedPropertiesOf(dtoClass)));
   for (const [name, value] of Object.entries(parameters)) {
     if (!names.has(name)) {
-      throw new ServiceException(ERRORS.parameterNotValid, `there is no parameter ${quote(name)}`);
+      throw new ServiceException(
+        ERRORS.parameterNotValid,
+        `there is no parameter ${quoteText(name)}`,
+      );
     }
     if (Array.isArray(value) && !isList(dtoClass, name)) {
       throw new ServiceException(ERRORS.parameterNotValid, `${name} must not be given twice`);

@@ -5,11 +5,11 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { chunksOf } from './body-chunks.js';
 import { splitLines } from './body-lines.js';
-import type { BodyLimits, Line } from './body-lines.js';
+import type { BodyLimits, BodyLine } from './body-lines.js';
 import { withoutByteOrderMark } from '../../json/byte-order-mark.js';
 import { parseAllDigits } from '../../json/exact-json.js';
 import type { JsonSource } from '../../json/exact-json.js';
-import { quote } from '../../json/quote.js';
+import { quoteText } from '../../json/quote.js';
 import { declaresBody } from './unread-body.js';
 
 /**
@@ -49,7 +49,7 @@ export class UnreadBody {
   }
 
   /** Without a byte order mark. The limits on length and time apply to each line. */
-  lines(accepted: MediaTypes): AsyncIterable<readonly Line[]> {
+  lines(accepted: MediaTypes): AsyncIterable<readonly BodyLine[]> {
     this.take();
     const { request } = this;
     const { limits } = this.memory;
@@ -151,10 +151,10 @@ function tooLarge({ bytes }: BodyLimits): ServiceException {
 function requireType({ headers, method }: Request, accepted: MediaTypes): void {
   const { 'content-type': type, 'content-encoding': coding } = headers;
   let found: string;
-  if (coding !== undefined) found = `Content-Encoding ${quote(coding)}`;
+  if (coding !== undefined) found = `Content-Encoding ${quoteText(coding)}`;
   else if (type === undefined) found = 'no Content-Type';
   else if (isUtf8(type, accepted)) return;
-  else found = `Content-Type ${quote(type)}`;
+  else found = `Content-Type ${quoteText(type)}`;
   const message = `the body must be ${accepted.join(' or ')} in UTF-8, without Content-Encoding; the request has ${found}`;
   // RFC 5789, section 3.1; Linked Data Platform, section 7.1; RFC 9110, section 12.5.1.
   const name = { POST: 'Accept-Post', PATCH: 'Accept-Patch' }[method] ?? 'Accept';

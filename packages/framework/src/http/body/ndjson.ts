@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { Request } from 'express';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
-import type { Line } from './body-lines.js';
+import type { BodyLine } from './body-lines.js';
 import { toDto } from './dto.pipe.js';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { parseJson } from './json-body.js';
@@ -12,12 +12,12 @@ import type { UnreadBody } from './json-body.js';
 
 export const NDJSON = 'application/x-ndjson';
 
-/** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly Line[]>`. */
+/** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly BodyLine[]>`. */
 export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionContext) =>
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );
 
-export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: Line): T {
+export function lineToDto<T extends object>(dtoClass: new () => T, { bytes }: BodyLine): T {
   if (bytes === undefined) {
     throw new ServiceException(ERRORS.bodyTooLarge, 'the line is longer than a body may be');
   }

@@ -8,7 +8,7 @@ import { sendJsonText } from './send-json.js';
  * Bytes of the filters and the `ids` in a `Link`, so that it passes every proxy: nginx takes 4 kB of header fields from a
  * service (`proxy_buffer_size`).
  */
-export const MAX_FILTERS = 2_000;
+export const MAX_FILTER_BYTES = 2_000;
 
 export interface PageParameters<Key extends bigint | string = bigint | string> {
   readonly limit: number;
@@ -19,6 +19,8 @@ export interface PageParameters<Key extends bigint | string = bigint | string> {
   /** The value of the item of `after` in the sorted column, as JSON. */
   readonly afterValue?: string;
   readonly count?: boolean;
+  /** The names of related rows that each item has. */
+  readonly expand?: readonly string[];
 }
 
 export interface Total {
@@ -34,6 +36,7 @@ const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
   'sort',
   'afterValue',
   'count',
+  'expand',
 ]);
 
 /** An export has all rows, in ascending order of their ids. */
@@ -82,11 +85,11 @@ function linkToNext(
   after: bigint | string,
   afterValue: string | undefined,
 ): string {
-  const { limit, sort, ids } = parameters;
+  const { limit, sort, ids, expand } = parameters;
   const filters = filterQuery(parameters);
   const restIds = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
   // Possible if long items make the page shorter than `limit`. A link without some of the ids would lead to other items.
-  if (restIds !== undefined && filters.length + restIds.length > MAX_FILTERS) {
+  if (restIds !== undefined && filters.length + restIds.length > MAX_FILTER_BYTES) {
     throw new ServiceException(
       ERRORS.parameterNotValid,
       'ids are too many for items as long as these: the link to the next page would be too long',
@@ -96,6 +99,7 @@ function linkToNext(
     `limit=${limit}`,
     sort === undefined ? '' : `sort=${encodeURIComponent(sort)}`,
     filters,
+    expand === undefined ? '' : `expand=${expand.map(encodeURIComponent).join()}`,
     restIds === undefined ? '' : `ids=${restIds}`,
     `after=${after}`,
     afterValue === undefined ? '' : `afterValue=${encodeURIComponent(afterValue)}`,

@@ -93,8 +93,11 @@ export function documented(document: Document, words: Words): MethodDecorator {
     const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, name) ??
       {}) as Readonly<Record<string, { readonly factory?: unknown }>>;
     const types = Reflect.getMetadata('design:paramtypes', controller, name) as readonly Type[];
+    const typeOf = (kind: RouteParamtypes) =>
+      types.find((_, index) => `${kind}:${index}` in parameters);
     const of = {
-      body: types.find((_, index) => `${RouteParamtypes.BODY}:${index}` in parameters) ?? words.dto,
+      body: typeOf(RouteParamtypes.BODY) ?? words.dto,
+      query: typeOf(RouteParamtypes.QUERY),
       response: responseOf(method.value as object) ?? words.dto,
       status: statusOf(method.value as object),
       hasPrecondition: Object.values(parameters).some(

@@ -53,6 +53,8 @@ export interface Method {
   readonly status: number;
   readonly body: Type;
   readonly response: Type;
+  /** Of the query, if it has one. */
+  readonly query: Type | undefined;
   readonly hasPrecondition: boolean;
 }
 

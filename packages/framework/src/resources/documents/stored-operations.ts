@@ -11,6 +11,7 @@ import { ENTITY_TAGS_SCHEMA } from '../../http/responses/entity-tag.js';
 import { PATCH_TYPES } from '../../http/body/json-body.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
+import { listedDto } from '../reads/expansion.js';
 import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';
 import type { Document, Method, Words } from './resource-docs.js';
 
@@ -56,7 +57,7 @@ export const get: Document = (words, { response, status }) => {
   ];
 };
 
-export const list: Document = (words, { response, status }) => {
+export const list: Document = (words, { response, status, query }) => {
   const { plural, path } = words;
   const page = words.rows.slice(0, 2);
   return [
@@ -68,7 +69,7 @@ export const list: Document = (words, { response, status }) => {
     ),
     ApiResponse({
       status,
-      type: response,
+      type: listedDto(response, `Listed${words.Single}`, query),
       isArray: true,
       description: `A page of ${plural}.`,
       headers: {

@@ -27,12 +27,15 @@ export interface CreateContext extends ChangeContext {
 
 interface GeneratedCreateOptions<Dto> extends Shared {
   readonly dto: Type<Dto>;
-  readonly idempotency: Idempotency;
+  /** `undefined`: no create has an idempotency key. */
+  readonly idempotency: Idempotency | undefined;
   readonly onCreated: (created: readonly Dto[]) => void;
 }
 
 const KEY_IN_TRANSACTION =
   'a create in a transaction takes no idempotency key: do the whole work with Idempotency.once()';
+
+const KEY_WITHOUT_MODULE = 'a create with an idempotency key needs IdempotencyModule';
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
@@ -90,6 +93,7 @@ export class GeneratedCreate<Dto extends object> {
       actor: requireActor(actor),
       content,
     };
+    if (idempotency === undefined) throw new TypeError(KEY_WITHOUT_MODULE);
     let created: Dto | undefined;
     const result = await withRowErrors(this.options, content, () =>
       idempotency.once(request, dto, async (manager) => (created = await insert(manager)), needed),

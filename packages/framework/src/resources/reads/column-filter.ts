@@ -1,5 +1,5 @@
 import type { EntityColumn } from '../properties/entity-column.js';
-import type { Filter, Parameter } from './page-query.js';
+import type { Filter, BindParameter } from './page-query.js';
 import { rangeOfPrefix, SORTED_CHARACTERS, sortExpression } from './sort.js';
 
 /** What the parameter of a filter has: a value of its property, several, the least and the greatest, a text, or `true` or `false`. */
@@ -197,7 +197,7 @@ function compared<Property extends string>(
   });
 }
 
-function typed(value: unknown, parameter: Parameter, column: EntityColumn): string {
+function typed(value: unknown, parameter: BindParameter, column: EntityColumn): string {
   return parameter(parameterOf(value, column), column.databaseName);
 }
 

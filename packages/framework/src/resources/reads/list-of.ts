@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn } from 'class-validator';
-import { filterQuery, MAX_FILTERS } from '../../http/responses/page.js';
+import { filterQuery, MAX_FILTER_BYTES } from '../../http/responses/page.js';
 import type { PageParameters } from '../../http/responses/page.js';
 import { keyColumnOf } from '../properties/dto-of.js';
 import { KEY_TYPES } from '../properties/key-type.js';
@@ -10,6 +10,8 @@ import type { Key, Keyed, KeyType } from '../properties/key-type.js';
 import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { TEXT_SCHEMA } from '../properties/text.js';
 import type { ColumnFilter } from './column-filter.js';
+import { expandable } from './expansion.js';
+import type { Expansions } from './expansion.js';
 import { FilterParameter } from './filter-parameters.js';
 import type { ColumnFilters, FilterParameters } from './filter-parameters.js';
 import { ListParameters, UuidListParameters } from './page-parameters.js';
@@ -19,16 +21,16 @@ import { ordersOf, parseSort, sortableOf, sqlTextsOf } from './sort.js';
 export const MAX_IDS = 100;
 
 /** In bytes, for a list sorted by a column: the `Link` also has its value, whose 100 characters take up to 1,200 bytes. */
-export const MAX_FILTERS_BESIDE_VALUE = 1_400;
+export const MAX_FILTER_BYTES_BESIDE_VALUE = 1_400;
 
 /** Likewise, for a list sorted by several columns, of which two can be texts. */
-export const MAX_FILTERS_BESIDE_VALUES = 200;
+export const MAX_FILTER_BYTES_BESIDE_VALUES = 200;
 
 /** `ids=1,2,3` in OpenAPI, which cannot express that `ids=1&ids=2,3` is valid, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
 
 /** An export has all rows, in ascending order of their ids. */
-const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
+const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count', 'expand'] as const;
 
 /**
  * The class of the query of a list of an entity, with a parameter for each filter. Other filters are its further properties.
@@ -37,6 +39,8 @@ const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count'] as const;
  * export const TOOL_FILTERS = { kind: isIn('kind'), from: isAtLeast('price') };
  *
  * class ListToolsDto extends ListOf(Tool, TOOL_FILTERS) {}
+ *
+ * @param expansions the related rows that items have on request
  */
 export function ListOf<Entity extends Keyed>(
   entity: Type<Entity>,
@@ -44,10 +48,12 @@ export function ListOf<Entity extends Keyed>(
 export function ListOf<Entity extends Keyed, Declared extends ColumnFilters<Entity>>(
   entity: Type<Entity>,
   filters: Declared,
+  expansions?: Expansions<Entity>,
 ): Type<PageParameters<Entity['id']> & FilterParameters<Entity, Declared>>;
 export function ListOf(
   entity: Type<Keyed>,
   filters: Readonly<Record<string, ColumnFilter>> = {},
+  expansions: Expansions = {},
 ): Type<PageParameters> {
   const isUuid = keyColumnOf(entity)?.options.type === 'uuid';
   const orders = ordersOf(entity).map((order) => order.join());
@@ -69,6 +75,7 @@ export function ListOf(
   for (const [name, filter] of Object.entries(filters)) {
     FilterParameter(entity, filter)(ListQuery.prototype, name);
   }
+  expandable(ListQuery, expansions);
   return ListQuery;
 }
 
@@ -117,7 +124,7 @@ const CONSTRAINTS_OF_SORT = [
 ];
 
 function maxFilters(parameters: object): number {
-  return columnsIn(parameters) > 1 ? MAX_FILTERS_BESIDE_VALUES : MAX_FILTERS_BESIDE_VALUE;
+  return columnsIn(parameters) > 1 ? MAX_FILTER_BYTES_BESIDE_VALUES : MAX_FILTER_BYTES_BESIDE_VALUE;
 }
 
 function columnsIn(parameters: object): number {
@@ -191,7 +198,7 @@ function Ids(key: KeyType): PropertyDecorator {
     Satisfies(
       'doIdsFit',
       (ids, { object }) =>
-        !Array.isArray(ids) || !(lengthOfRest(object as PageParameters) > MAX_FILTERS),
+        !Array.isArray(ids) || !(lengthOfRest(object as PageParameters) > MAX_FILTER_BYTES),
       'limit is too small for so many ids: the link to the next page would be too long',
     ),
   );

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { Max } from 'class-validator';
-import { filterQuery, isFilter, MAX_FILTERS } from '../../http/responses/page.js';
+import { filterQuery, isFilter, MAX_FILTER_BYTES } from '../../http/responses/page.js';
 import { Int64Parameter } from '../properties/int64.js';
 import { Field, Parsed, Satisfies } from '../properties/property.js';
 import { IsText, TEXT_SCHEMA } from '../properties/text.js';
@@ -11,7 +11,7 @@ import { UuidParameter } from '../properties/uuid.js';
 export const MAX_LIMIT = 1_000;
 
 /** Declares the maximum number of items of a page. */
-export function Limit(): PropertyDecorator {
+export function LimitParameter(): PropertyDecorator {
   return applyDecorators(
     ApiPropertyOptional({
       type: 'integer',
@@ -41,11 +41,11 @@ export function TextParameter(parameter: Omit<TextOptions, 'isOptional'>): Prope
 export function AreFiltersShort(): PropertyDecorator {
   return Satisfies(
     'areFiltersShort',
-    (_, { object }) => filterQuery(object).length <= MAX_FILTERS,
+    (_, { object }) => filterQuery(object).length <= MAX_FILTER_BYTES,
     ({ object }) => {
       const names = Object.keys(object).filter(isFilter);
       const all = names.length === 1 ? names : [names.join(' and '), 'together'];
-      return `${all.join(' ')} must have at most ${MAX_FILTERS} bytes, percent-encoded`;
+      return `${all.join(' ')} must have at most ${MAX_FILTER_BYTES} bytes, percent-encoded`;
     },
   );
 }
@@ -55,7 +55,7 @@ const AFTER =
 
 /** The parameters of a list without its filters. */
 export class ListParameters {
-  @Limit()
+  @LimitParameter()
   readonly limit: number = 50;
 
   @Int64Parameter(AFTER)
@@ -64,7 +64,7 @@ export class ListParameters {
 
 /** Like {@link ListParameters}, for ids that are UUIDs. */
 export class UuidListParameters {
-  @Limit()
+  @LimitParameter()
   readonly limit: number = 50;
 
   @UuidParameter(AFTER)

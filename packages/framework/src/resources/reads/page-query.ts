@@ -9,7 +9,7 @@ import type { Sort } from './sort.js';
  *
  * @param column the column whose type the value has; by default the value is text
  */
-export type Parameter = (value: unknown, column?: string) => string;
+export type BindParameter = (value: unknown, column?: string) => string;
 
 export interface Filter<Value> {
   /**
@@ -18,9 +18,9 @@ export interface Filter<Value> {
    * @param start the least id of the page, as text
    * @param end the greatest
    */
-  where(value: Value, parameter: Parameter, start: string, end: string): string;
+  where(value: Value, parameter: BindParameter, start: string, end: string): string;
   /** A condition that selects about as many rows, if the planner cannot estimate how many `where` selects. */
-  estimate?(value: Value, parameter: Parameter): string;
+  estimate?(value: Value, parameter: BindParameter): string;
   /** An expression in which all selected rows are equal, and which an index has before the id: pages are sorted by it. */
   readonly indexPrefix?: string;
   /** The column in which all selected rows have one value: to sort them by it, their ids suffice. */

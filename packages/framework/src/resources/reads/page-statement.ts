@@ -5,7 +5,7 @@ import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';
 import { MAX_LIMIT } from './page-parameters.js';
-import type { Filter, GroupedPage, PageQuery, Parameter, UsedFilter } from './page-query.js';
+import type { Filter, GroupedPage, PageQuery, BindParameter, UsedFilter } from './page-query.js';
 import { DIRECTIONS } from './sort.js';
 import type { OrderKey, Sort, SortKey } from './sort.js';
 
@@ -49,7 +49,7 @@ export class PageStatements {
   grouped(query: PageQuery): GroupedPage {
     const values: unknown[] = [];
     const types: string[] = [];
-    const parameter: Parameter = (value, name) => {
+    const parameter: BindParameter = (value, name) => {
       const column = name === undefined ? undefined : this.table.named(name);
       if (name !== undefined && column === undefined) {
         throw new TypeError(`${this.table.table} has no column ${name}`);
@@ -121,7 +121,7 @@ export class PageStatements {
   /** Compares the value that all rows have in the sorted column with another: returns a row with the sign, or none without rows. */
   compare(query: PageQuery, { expression, cast }: SortKey, other: string): Statement {
     const values: unknown[] = [];
-    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const parameter: BindParameter = (value) => `$${values.push(value)}`;
     const { conditions, order } = this.clauses(query, parameter);
     const value = cast(parameter(other));
     return {
@@ -153,7 +153,7 @@ export class PageStatements {
   private all(query: PageQuery) {
     const { least: start, greatest: end } = this.table.keyType;
     const values: unknown[] = [];
-    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const parameter: BindParameter = (value) => `$${values.push(value)}`;
     const conditions = this.conditions({ ...query, start, end }, parameter);
     const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
     return { text: `${this.table.table}${where}`, values };
@@ -161,7 +161,7 @@ export class PageStatements {
 
   private matching(query: PageQuery, list: string) {
     const values: unknown[] = [];
-    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const parameter: BindParameter = (value) => `$${values.push(value)}`;
     const { by } = query.sort;
     const isById = by.length === 0;
     const parts = isById ? [this.clauses(query, parameter)] : this.partsBy(query, parameter);
@@ -187,7 +187,7 @@ export class PageStatements {
     return [...values, `${this.table.key.name}${directionOf(sort)}`].join(', ');
   }
 
-  private clauses(query: PageQuery, parameter: Parameter) {
+  private clauses(query: PageQuery, parameter: BindParameter) {
     const { start, end, sort, filters } = query;
     const { key } = this.table;
     const direction = directionOf(sort);
@@ -203,7 +203,7 @@ export class PageStatements {
   }
 
   /** The ranges of the index that have the rows: for one condition for all of them, PostgreSQL would read rows before them. */
-  private partsBy(query: PageQuery, parameter: Parameter) {
+  private partsBy(query: PageQuery, parameter: BindParameter) {
     const { sort } = query;
     const { by, after, isDescending } = sort;
     const key = this.table.key.name;
@@ -247,7 +247,7 @@ export class PageStatements {
     return parts;
   }
 
-  private conditions({ start, end, ids, filters }: PageQuery, parameter: Parameter): string[] {
+  private conditions({ start, end, ids, filters }: PageQuery, parameter: BindParameter): string[] {
     const { key, notRemoved } = this.table;
     const conditions = filters.map(([filter, value]) =>
       filter.where(value, parameter, String(start), String(end)),

@@ -2,13 +2,13 @@ import type { Type } from '@nestjs/common';
 import { Batcher } from '../../database/batcher.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import { STORED_TYPES } from '../../database/connections/value-types.js';
-import { stateOf } from '../../database/database-error.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import { Page } from '../../http/responses/page.js';
 import type { PageParameters, Total } from '../../http/responses/page.js';
 import { rowToJson } from '../properties/entity-columns.js';
 import type { Shared } from '../locks/shared.js';
+import type { Expander, JoinRelated } from './expander.js';
 import { hasSearch, isSearch } from './index-paths.js';
 import type { IndexPaths } from './index-paths.js';
 import { rangeOf } from './page-query.js';
@@ -16,8 +16,7 @@ import type { Filters, GroupedPage, ListContext, PageQuery, UsedFilter } from '.
 import { MAX_COUNTED, PageStatements, valuesOf } from './page-statement.js';
 import { columnFilters, filtersOn, usedFilters } from './used-filters.js';
 import type { NamedFilters } from './used-filters.js';
-import { BY_ID, sortOf, withoutNeedlessSort } from './sort.js';
-import type { SortKey } from './sort.js';
+import { BY_ID, sortOf, valueRead, withoutNeedlessSort } from './sort.js';
 import type { Visibility } from './visibility.js';
 
 /** Limits of pages that share a statement. Of a small page, the statement costs PostgreSQL more than the rows. */
@@ -53,6 +52,7 @@ interface PagesOptions<Query> extends Pick<
   readonly dto: Type;
   readonly filters: Filters<Query>;
   readonly visibility: Visibility;
+  readonly expander: Expander;
   /** Known when the service has started. */
   readonly paths: () => IndexPaths;
 }
@@ -87,14 +87,16 @@ export class Pages<Query extends PageParameters> {
   /**
    * Reads a page. A page that is not the last can be shorter than `limit`, too.
    *
-   * @param context the actor, if not all rows are visible
+   * @param context the actor, if not all rows are visible, or if items are expanded
    * @param reader reads pages one by one, in slots of its own; by default, concurrent pages share a statement
    * @throws ServiceException `too-many-lists`, or `too-many-searches` with a filter that searches; `search-too-slow`;
    *   `parameter-not-valid` if `afterValue` is no value of the column
    */
   async list(wanted: Query, context?: ListContext, reader?: Reader): Promise<Page<Query>> {
     const maxBytes = reader?.maxBytes ?? MAX_PAGE_BYTES;
+    const { expander } = this.options;
     const columns = this.options.columns();
+    const expand = wanted.expand && expander.permitted(wanted.expand, context);
     const filters = this.filtersOf(wanted, context);
     const { parameters, isEmpty } =
       wanted.sort === undefined
@@ -106,7 +108,9 @@ export class Pages<Query extends PageParameters> {
     const query = { start, end, sort, limit, ids, filters, maxBytes };
     const isNothing = isEmpty || isBeyond;
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
-    const page = this.pageOf(found, parameters, query);
+    const join =
+      expand && (await expander.read(expand, this.statements.columns, found.rows, query));
+    const page = this.pageOf(found, parameters, query, join);
     if (parameters.count !== true) return page;
     // A whole list needs no other statement, which would count at another moment.
     const isWhole = after === undefined && page.next === undefined;
@@ -161,6 +165,7 @@ export class Pages<Query extends PageParameters> {
     { rows, isWhole }: FoundRows,
     parameters: Query,
     { maxBytes, sort }: PageQuery,
+    join: JoinRelated | undefined,
   ): Page<Query> {
     const { statements } = this;
     const items: string[] = [];
@@ -168,7 +173,9 @@ export class Pages<Query extends PageParameters> {
     for (const row of rows) {
       // JSON has up to six characters for a byte of text.
       if (length > maxBytes) break;
-      const item = rowToJson(statements.columns, row);
+      const own = rowToJson(statements.columns, row);
+      const item = join === undefined ? own : join(own, row);
+      if (item === undefined) break;
       length += item.length;
       items.push(item);
     }
@@ -275,22 +282,6 @@ export class Pages<Query extends PageParameters> {
   private get statements(): PageStatements {
     const { columns, dto } = this.options;
     return (this.sql ??= new PageStatements(columns(), columns().of(dto), dto.name));
-  }
-}
-
-/** Reads with `afterValue`, which need not be a value of the column. */
-async function valueRead<Result>(
-  by: readonly SortKey[],
-  read: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!stateOf(error)?.startsWith('22')) throw error;
-    const properties = by.map(({ column }) => column.property).join(' and ');
-    const needed = by.length === 1 ? 'be a value' : 'have values';
-    const message = `afterValue must ${needed} of ${properties}`;
-    throw new ServiceException(ERRORS.parameterNotValid, message);
   }
 }
 

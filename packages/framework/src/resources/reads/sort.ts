@@ -1,5 +1,8 @@
 import type { Type } from '@nestjs/common';
+import { stateOf } from '../../database/database-error.js';
 import { isStorableText } from '../../database/storable-text.js';
+import { ERRORS } from '../../errors/common-errors.js';
+import { ServiceException } from '../../errors/service.exception.js';
 import type { PageParameters } from '../../http/responses/page.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
@@ -228,4 +231,20 @@ export async function withoutNeedlessSort<Query extends PageParameters>(
   // All rows come after the start.
   if (place > 0) return { parameters: { ...parameters, after: undefined }, isEmpty: false };
   return { parameters, isEmpty: place < 0 };
+}
+
+/** Reads with `afterValue`, which need not be a value of the column. */
+export async function valueRead<Result>(
+  by: readonly SortKey[],
+  read: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!stateOf(error)?.startsWith('22')) throw error;
+    const properties = by.map(({ column }) => column.property).join(' and ');
+    const needed = by.length === 1 ? 'be a value' : 'have values';
+    const message = `afterValue must ${needed} of ${properties}`;
+    throw new ServiceException(ERRORS.parameterNotValid, message);
+  }
 }

@@ -5,7 +5,7 @@ import { isCausedByRow } from '../../database/database-error.js';
 import type { Semaphore } from '../../database/semaphore.js';
 import type { ErrorDto } from '../../http/errors/error.dto.js';
 import { toErrorResponse } from '../../http/errors/to-error-response.js';
-import type { Line } from '../../http/body/body-lines.js';
+import type { BodyLine } from '../../http/body/body-lines.js';
 import { lineToDto, toLine } from '../../http/body/ndjson.js';
 import { RepeatedErrors } from '../../observability/repeated-errors.js';
 import type { Tracer } from '../../observability/tracer.js';
@@ -53,7 +53,7 @@ export interface ImportsOptions<Content extends Identified> {
 }
 
 export class Imports<Content extends Identified> {
-  private readonly window: Window<Line> = {
+  private readonly window: Window<BodyLine> = {
     items: () => {
       const { creates, slots } = this.options;
       const isBeside = creates.sinceCreate < RECENT;
@@ -77,7 +77,7 @@ export class Imports<Content extends Identified> {
    * @throws ServiceException if the import cannot go on
    */
   async *run(
-    lines: AsyncIterable<readonly Line[]>,
+    lines: AsyncIterable<readonly BodyLine[]>,
     signal: AbortSignal,
     actor?: Actor,
   ): AsyncGenerator<string> {
@@ -85,7 +85,7 @@ export class Imports<Content extends Identified> {
     const storing: StoringById<Content> = new Map();
     const summary = { created: 0, unchanged: 0, refused: 0 };
     const store = (rows: readonly Row<Content>[]) => this.store(rows, signal);
-    const create = (some: readonly Line[]) => this.create(some, actor, storing, store);
+    const create = (some: readonly BodyLine[]) => this.create(some, actor, storing, store);
     try {
       for await (const results of inOrder(lines, this.window, create, signal)) {
         let rejected = '';
@@ -105,7 +105,7 @@ export class Imports<Content extends Identified> {
   }
 
   private async create(
-    lines: readonly Line[],
+    lines: readonly BodyLine[],
     actor: Actor | undefined,
     storing: StoringById<Content>,
     store: Store<Content>,
@@ -166,7 +166,7 @@ export class Imports<Content extends Identified> {
   }
 
   /** @returns the line of the response, or `result` if it ends the import */
-  private rejected({ number }: Line, result: Rejected): RejectedLine | Rejected {
+  private rejected({ number }: BodyLine, result: Rejected): RejectedLine | Rejected {
     const { reason } = result;
     const isOfRow = isCausedByRow(reason);
     const { status, body } = toErrorResponse(reason);

@@ -13,7 +13,7 @@ import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
-import type { Parameter, UsedFilter } from '../reads/page-query.js';
+import type { BindParameter, UsedFilter } from '../reads/page-query.js';
 import type { Visibility } from '../reads/visibility.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
 import type { Actor, ActorOption } from '../recording/actor.js';
@@ -272,7 +272,7 @@ export class Updates<Entity extends Keyed> {
     values: unknown[],
   ): string {
     const { key, notRemoved } = this.options.columns();
-    const parameter: Parameter = (value) => `$${values.push(value)}`;
+    const parameter: BindParameter = (value) => `$${values.push(value)}`;
     return [
       `${key.name} = ${id}`,
       ...(kind === 'created' ? [] : notRemoved),
