@@ -278,8 +278,9 @@ describe('listen', () => {
       const [code, body] = path.endsWith('/test')
         ? [200, { outcome: 'failed', reason: 'The connection was refused.' }]
         : [201, { id, secret: 'whsec_MTIz' }];
-      if (method === 'DELETE') return void response.destroy();
-      response.writeHead(code, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+      response.writeHead(code, { 'Content-Type': 'application/json' });
+      if (method === 'DELETE') response.destroy();
+      else response.end(JSON.stringify(body));
     });
     const { code, stderr } = await runWith(document, ['listen'], envOf(url));
     expect(code).toBe(3);

@@ -22,6 +22,12 @@ export interface Secret {
 /** A webhook or a delivery, whose numbers have all digits. */
 export type Item = Readonly<Record<string, unknown>>;
 
+export interface Delivery extends Item {
+  readonly outcome: 'delivered' | 'failed' | 'gone';
+  /** Unless the message was delivered, or the response was 410. */
+  readonly reason?: string;
+}
+
 type Target = Pick<Call, 'method' | 'path' | 'parameters' | 'query' | 'body'>;
 
 /** The operations of webhooks, whose responses are not checked. */
@@ -57,7 +63,7 @@ export class WebhookRequests {
   }
 
   /** Sends a test message. @returns what has become of it */
-  test(id: string): Promise<Item> {
+  test(id: string): Promise<Delivery> {
     return this.change({ method: 'POST', path: `${ONE}/test`, parameters: { id } });
   }
 
@@ -84,9 +90,9 @@ export class WebhookRequests {
 }
 
 /** Why a message was not delivered, as a sentence; `undefined` if it was. */
-export function problemOf({ outcome, status, reason }: Item): string | undefined {
+export function problemOf({ outcome, reason }: Delivery): string | undefined {
   if (outcome === 'delivered') return undefined;
-  return String(reason ?? `The response has the status ${String(status)}.`);
+  return reason ?? 'The response has the status 410.';
 }
 
 function callOf(target: Target): Omit<Call, 'signal'> {

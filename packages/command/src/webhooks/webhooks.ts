@@ -147,8 +147,9 @@ function listOf(items: readonly Item[], columns: readonly string[]): string {
 }
 
 /** Control characters could change what a terminal shows. */
-function cellOf(value: unknown): string {
-  const text = Array.isArray(value) ? value.join(' ') || 'all' : String(value ?? '-');
+function cellOf(value: unknown = '-'): string {
+  if (Array.isArray(value)) return cellOf(value.join(' ') || 'all');
+  const text = typeof value === 'string' ? value : stringify(value)!;
   return text.replaceAll(/\p{C}/gu, '?');
 }
 
