@@ -778,7 +778,7 @@ describe('the token', () => {
     expect(await other.content()).not.toContain(TOKEN);
 
     await page.locator('.token-button').click();
-    await page.getByLabel('Keep it in this tab only').check();
+    await page.getByLabel('Keep the token in this tab only').check();
     await page.keyboard.press('Escape');
     await authorize(page, TOKEN);
     await page.reload();
@@ -1307,7 +1307,7 @@ describe('Swagger UI', () => {
     await page.getByRole('link', { name: 'Swagger UI' }).click();
     await page.locator('.authorize.locked').waitFor();
     // Above what it says.
-    const note = page.getByText('rounds integers beyond 2^53');
+    const note = page.getByText('shows no limits beyond 2^53');
     expect((await note.boundingBox())?.y).toBeLessThan(100);
     const link = page.getByRole('link', { name: 'The docs page' });
     expect(await link.evaluate((one) => (one as HTMLAnchorElement).href)).toBe(
@@ -1323,6 +1323,41 @@ describe('Swagger UI', () => {
     await page.locator('.live-responses-table', { hasText: `"id": ${LARGEST_ID}` }).waitFor();
     expect(await page.locator('body').innerText()).not.toContain('9223372036854776000');
     expect(faults).toEqual([]);
+  });
+
+  it('sends every digit of an example, and any id', async () => {
+    const { page } = await openDocs(browser, service.url);
+    await authorize(page, TOKEN);
+    await page.goto(`${service.url}/docs/swagger-ui`);
+    await page.locator('.authorize.locked').waitFor();
+    const open = async (name: string) => {
+      const part = page.locator(`[id$="-${name}"]`);
+      await part.locator('.opblock-summary-control').click();
+      await part.getByRole('button', { name: 'Try it out' }).click();
+      return part;
+    };
+    const execute = async (part: Locator) => {
+      const [request] = await Promise.all([
+        page.waitForRequest((one) => one.url().includes('/plants')),
+        part.getByRole('button', { name: 'Execute' }).click(),
+      ]);
+      return request;
+    };
+    const create = await open('createPlant');
+    await create.locator('.examples-select select').first().selectOption('long-id');
+    expect(
+      JSON.parse((await execute(create)).postData()!.replace('9007199254740993', '1')),
+    ).toEqual(expect.objectContaining({ id: 1 }));
+    const get = await open('getPlant');
+    await get.locator('.examples-select select').first().selectOption('long-id');
+    expect((await execute(get)).url()).toBe(`${service.url}/plants/9007199254740993`);
+    for (const id of ['95', '-5', LARGEST_ID]) {
+      await get.getByPlaceholder('id', { exact: true }).fill(id);
+      expect((await execute(get)).url()).toBe(`${service.url}/plants/${id}`);
+    }
+    expect(await page.locator('body').innerText()).not.toMatch(
+      /900719925474099[24]|9223372036854776000/,
+    );
   });
 });
 

@@ -166,6 +166,33 @@ describe('signing in', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
   });
 
+  it('keeps the token in its tab only, if the reader chooses so', async () => {
+    const page = await open();
+    await page.locator('.token-button').click();
+    const choice = page.getByLabel('Keep the token in this tab only');
+    await choice.check();
+    await page.keyboard.press('Escape');
+    await signIn(page);
+    const { local, session } = await stored(page);
+    expect(local).toEqual({});
+    expect(Object.keys(session).toSorted()).toEqual(['authorized', 'tab-only']);
+    await page.locator('.token-button').click();
+    await page.getByText('This tab keeps it').waitFor();
+    await page.keyboard.press('Escape');
+    expect((await create(page)).status).toBe('200');
+    const other = await page.context().newPage();
+    await other.goto(`${service.url}/docs`);
+    expect(await other.locator('.token-button').innerText()).toBe('Enter a token');
+    await page.locator('.token-button').click();
+    await dialog(page).getByRole('button', { name: 'Forget' }).click();
+    await page.locator('.token-button').click();
+    await choice.uncheck();
+    await page.keyboard.press('Escape');
+    // The provider knows the person, so it asks nothing.
+    await leave(page);
+    await expect.poll(async () => Object.keys((await stored(page)).local)).toEqual(['authorized']);
+  });
+
   it('shows a 403 to a person without the scope', async () => {
     const page = await open();
     await signIn(page, READER);

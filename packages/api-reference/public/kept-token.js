@@ -6,6 +6,9 @@ import { problemOfHeader, reasonOf } from './unsent.js';
 /** Swagger UI has its token there, too. */
 const KEY = 'authorized';
 
+/** Whether tokens shall stay in this tab, also after a sign-in, which leaves the page. */
+const CHOICE = 'tab-only';
+
 /** The token of this tab, or of this browser, if any. What cannot be one, another program of this origin has put there. */
 export function currentToken() {
   return tokenIn(inTab) ?? tokenIn(inBrowser);
@@ -22,16 +25,21 @@ function tokenIn(place) {
   return typeof value === 'string' ? value : undefined;
 }
 
-/**
- * Whether the browser keeps it. Otherwise only this page does.
- *
- * @param place the browser or the tab
- */
-export function keepToken(value, place = inBrowser) {
+export function keepsInTab() {
+  return inTab.read(CHOICE) === true;
+}
+
+export function chooseTab(isChosen) {
+  if (isChosen) inTab.write(CHOICE, true);
+  else inTab.remove(CHOICE);
+}
+
+/** Whether the browser keeps it, for all tabs or for this one. Otherwise only this page does. */
+export function keepToken(value) {
   const schema = { type: 'http', scheme: 'bearer' };
   const bearerAuth = { name: 'bearerAuth', schema, value };
   forgetToken();
-  return place.write(KEY, { bearerAuth });
+  return (keepsInTab() ? inTab : inBrowser).write(KEY, { bearerAuth });
 }
 
 export function forgetToken() {

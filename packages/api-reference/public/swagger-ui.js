@@ -31,23 +31,42 @@ const exactResponses = {
 // Absolute, because the addresses of the servers are resolved against it.
 const url = new URL('../openapi.json', document.baseURI).href;
 
-/** As text, limits beyond 2^53 are not shown. Swagger UI would round them; descriptions have their digits. */
-function withExactLimits(response) {
+/** Where Swagger UI takes text as it is. */
+const TAKEN_AS_TEXT = new Set(['value', 'example', 'default', 'const']);
+
+/**
+ * Swagger UI parses the document, too, so integers of at least 16 digits become text. Limits are left out: Swagger UI would compare
+ * their text with what is typed, letter by letter. Descriptions have their digits.
+ */
+function withExactIntegers(response) {
   if (response.url !== url) return response;
-  const text = response.text.replaceAll(/("(?:minimum|maximum)": ?)(-?\d{16,})/g, '$1"$2"');
+  const text = response.text.replaceAll(/"(\w+)": ?(-?\d{16,})/g, (_, key, digits) => {
+    if (['minimum', 'maximum'].includes(key)) return `"x-${key}": "${digits}"`;
+    return `"${key}": "${digits}${TAKEN_AS_TEXT.has(key) ? '' : 'n'}"`;
+  });
   return Object.assign(response, { text });
 }
+
+/** Properties in examples are shown and sent as integers again. */
+const exactExamples = {
+  afterLoad({ fn: { getSampleSchema } }) {
+    this.fn.getSampleSchema = (...parameters) => {
+      const sample = getSampleSchema(...parameters);
+      return typeof sample === 'string' ? sample.replaceAll(/"(-?\d{16,})n"/g, '$1') : sample;
+    };
+  },
+};
 
 const ui = SwaggerUIBundle({
   dom_id: '#swagger-ui',
   url,
-  responseInterceptor: withExactLimits,
+  responseInterceptor: withExactIntegers,
   deepLinking: true,
   // The token is shared with the docs page. Swagger UI would stop where the browser keeps nothing.
   persistAuthorization: keepsData(),
   // By default a service on the internet is asked whether the document is valid.
   validatorUrl: 'none',
-  plugins: [fieldsOfIds, exactResponses],
+  plugins: [fieldsOfIds, exactResponses, exactExamples],
   onComplete() {
     // It does not look for it there.
     if (token !== undefined && keeperOfToken() === 'tab')

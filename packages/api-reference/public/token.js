@@ -1,12 +1,13 @@
 import {
+  chooseTab,
   currentToken,
   followToken,
   forgetToken,
   keeperOfToken,
+  keepsInTab,
   keepToken,
   problemOf,
 } from './kept-token.js';
-import { inBrowser, inTab } from './storage.js';
 import { BASE, fillInAddress, fillInToken } from './samples.js';
 
 const dialog = document.querySelector('#token-dialog');
@@ -44,6 +45,8 @@ export function askForToken() {
     event.preventDefault();
     form.requestSubmit();
   });
+  tab.checked = keepsInTab();
+  tab.addEventListener('change', () => chooseTab(tab.checked));
   shown.addEventListener('change', showState);
   followToken(showState);
   showState();
@@ -103,7 +106,7 @@ async function keep() {
     showProblem(problem);
     return;
   }
-  keepToken(value, tab.checked ? inTab : inBrowser);
+  keepToken(value);
   showState();
   dialog.querySelector('.with-token .primary:not([hidden])').focus();
 }

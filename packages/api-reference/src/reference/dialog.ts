@@ -28,7 +28,7 @@ export function tokenDialog(
           autocapitalize="off"
           aria-describedby="token-problem"
         ></textarea>
-        <label><input type="checkbox" name="tab" /> Keep it in this tab only</label>
+        <label><input type="checkbox" name="tab" /> Keep the token in this tab only</label>
         <p id="token-problem" class="problem" role="alert"></p>
         <div class="dialog-buttons">
           <button type="button" data-closes="token">Cancel</button>

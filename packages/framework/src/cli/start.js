@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { takenPorts } from './taken-ports.js';
+import { findTaken } from './taken.js';
 
 /* `start-service build/main.js` builds the service, writes its client, and becomes the service. `npm start` runs it with `exec`,
    because npm does not pass signals through its shell. npm's `prestart` would not run with the setting `ignore-scripts`.
@@ -15,7 +15,7 @@ import { takenPorts } from './taken-ports.js';
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
 const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
-const mistakes = await takenPorts();
+const mistakes = await findTaken(name);
 for (const line of mistakes) process.stderr.write(`${name}: ${line}\n`);
 if (mistakes.length > 0) process.exit(1);
 process.stdout.write(`${name}: building\n`);

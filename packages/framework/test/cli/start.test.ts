@@ -8,8 +8,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { startEmbeddedPostgres } from '../../../local/src/embedded-postgres.js';
+import { query } from '../../../local/test/support.js';
 
 const START = resolve(import.meta.dirname, '../../src/cli/start.js');
+
+/** With which a service holds its database. */
+const END_SESSION =
+  "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'tool-library instance'";
 
 let folder: string;
 
@@ -65,16 +71,37 @@ tool-library: set PORT and MANAGEMENT_PORT, in the environment or in .env
   expect(existsSync(join(folder, 'built'))).toBe(false);
 });
 
-it('says before the build that the service already runs in this folder', async () => {
-  const port = await takenPort();
+it('says before the build that the service already runs in this folder, whatever its ports are', async () => {
+  const local = await startEmbeddedPostgres({ name: 'tool-library' }, join(folder, '.data'));
+  try {
+    const port = await takenPort();
+    expect(await start({ PORT: String(port), PGOPTIONS: '-c search_path=wrong' })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `tool-library: PORT: port ${port} on 127.0.0.1 is already in use
+tool-library: the service is already running in this folder: stop it first, or set PORT and DATABASE_URL for a second one
+`,
+    });
+    const [, line = ''] = (await start({})).stderr.split(': the service ');
+    expect(line).toBe(
+      'is already running in this folder: stop it first, or set DATABASE_URL for a second one\n',
+    );
+    expect(existsSync(join(folder, 'built'))).toBe(false);
+    expect(await start({ DATABASE_URL: local.url })).toMatchObject({ code: 0 });
+
+    // As after `kill -9` of the service: its session has ended, and its database lives on.
+    await query(local.url, END_SESSION);
+    expect(await start({})).toMatchObject({ code: 0 });
+  } finally {
+    await local.stop();
+  }
+});
+
+it('leaves to the service what is no database', async () => {
   const data = join(folder, '.data', 'postgres', 'data');
   await mkdir(data, { recursive: true });
-  await writeFile(join(data, 'postmaster.pid'), `${process.pid}\n${data}\n`);
-  const { code, stderr } = await start({ PORT: String(port) });
-  expect([code, stderr.split('\n')[1]]).toEqual([
-    1,
-    'tool-library: the service seems to run in this folder already: stop it first. If it was killed, set PORT',
-  ]);
+  await writeFile(join(data, 'postmaster.pid'), `${process.pid}\n${data}\n1\n1\n`);
+  expect(await start({})).toMatchObject({ code: 0 });
 });
 
 it('leaves a wrong value to the service, which names all of them', async () => {
