@@ -77,8 +77,8 @@ export function feedsOf(document: OpenApiDocument): readonly Feed[] {
 export function webhooksOf({ paths, webhooks = {} }: OpenApiDocument): Webhooks | undefined {
   if (paths['/webhooks/{id}/deliveries'] === undefined) return undefined;
   const types = Object.keys(webhooks).map((type) => type.split('.'));
-  const [resources, kinds] = [0, 1].map((part) => [...new Set(types.map((type) => type[part]!))]);
-  return { resources: resources!, kinds: kinds! };
+  const all = (part: 0 | 1) => [...new Set(types.map((type) => type[part]!))];
+  return { resources: all(0), kinds: all(1) };
 }
 
 export function scopesOf({ paths }: OpenApiDocument): readonly string[] {
