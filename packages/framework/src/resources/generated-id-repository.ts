@@ -38,8 +38,13 @@ export abstract class GeneratedRepository<
 }
 
 /**
- * The base of the repository of a resource whose ids the database makes: `class ToolsRepository extends
- * GeneratedIdRepository(Tool, { … }) {}`. Nest injects such a class like any provider.
+ * The base of the repository of a resource whose ids the database makes. Nest injects such a class like any provider.
+ *
+ * @example
+ * @Injectable()
+ * export class ToolsRepository extends GeneratedIdRepository<Tool, ListToolsDto>(Tool, {
+ *   name: 'tools', dto: StoredToolDto, filters: TOOL_FILTERS, notFound: () => new ServiceException(TOOL_ERRORS.toolNotFound),
+ * }) {}
  */
 export function GeneratedIdRepository<
   Entity extends Keyed,

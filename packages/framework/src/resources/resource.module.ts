@@ -20,9 +20,14 @@ interface ResourceOptions extends Omit<DatabaseSchema, 'entities' | 'owners'> {
   readonly idempotency?: boolean;
 }
 
+/** The tables of a resource. */
 @Module({})
 export class ResourceModule {
-  /** Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module. */
+  /**
+   * Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module.
+   *
+   * @example imports: [ResourceModule.forFeature([Tool], { migrations: [CreateTools1795722647309] })],
+   */
   static forFeature(
     entities: readonly Type[],
     { idempotency: isIdempotent, ...schema }: ResourceOptions,

@@ -58,6 +58,7 @@ export const MAX_EXPORTS = 32;
 
 export const LONG_ROWS = 2;
 
+/** What all repositories share. Nest injects it into them. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;

@@ -17,6 +17,7 @@ import type { Actor } from '../recording/actor.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
+/** What `create` takes besides the content, if the database makes the ids. */
 export interface CreateContext extends ChangeContext {
   /**
    * Of a request that was performed before, the result is returned, and nothing is created. It needs an actor, and is not for a
