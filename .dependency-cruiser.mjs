@@ -42,6 +42,7 @@ const INTERFACE = `^${FRAMEWORK}/index\\.ts$`;
 
 /** What `@resource-service/changes` leads to, and what it has for migrations. */
 const CHANGES = '^packages/changes/src/index\\.ts$';
+const WEBHOOKS = '^packages/webhooks/src/index\\.ts$';
 const CHANGES_MIGRATIONS = '^packages/changes/src/migrations\\.ts$';
 
 /** What is not installed. */
@@ -161,12 +162,31 @@ export default {
       },
     },
     {
+      name: 'webhooks know what the framework and changes have for services and extensions',
+      severity: 'error',
+      from: { path: '^packages/webhooks/src/' },
+      to: {
+        path: PROJECT,
+        pathNot: [
+          '^packages/webhooks/src/',
+          `^${FRAMEWORK}/(index|extension|exact-json)\\.ts$`,
+          CHANGES,
+        ],
+      },
+    },
+    {
       name: 'a service imports what packages have for services',
       severity: 'error',
       from: { path: '^(src|examples)/', pathNot: ['\\.test\\.ts$', GENERATOR] },
       to: {
         path: '^packages/',
-        pathNot: [INTERFACE, CHANGES, CHANGES_MIGRATIONS, `^${FRAMEWORK}/config/identity\\.ts$`],
+        pathNot: [
+          INTERFACE,
+          CHANGES,
+          CHANGES_MIGRATIONS,
+          WEBHOOKS,
+          `^${FRAMEWORK}/config/identity\\.ts$`,
+        ],
       },
     },
     {

@@ -5,6 +5,7 @@ COPY package.json package-lock.json ./
 COPY packages/api-reference/package.json packages/api-reference/
 COPY packages/framework/package.json packages/framework/
 COPY packages/changes/package.json packages/changes/
+COPY packages/webhooks/package.json packages/webhooks/
 COPY packages/client/package.json packages/client/
 COPY packages/command/package.json packages/command/
 COPY packages/local/package.json packages/local/
@@ -17,6 +18,7 @@ COPY packages/api-reference/src packages/api-reference/src
 COPY packages/api-reference/public packages/api-reference/public
 COPY packages/framework/src packages/framework/src
 COPY packages/changes/src packages/changes/src
+COPY packages/webhooks/src packages/webhooks/src
 COPY packages/client/src packages/client/src
 COPY packages/command/src packages/command/src
 RUN npm run build:client \
@@ -34,7 +36,8 @@ RUN npm prune --omit=dev --ignore-scripts \
 COPY LICENSE ./
 # Files of a clone made under a strict umask are readable only by their owner.
 RUN chmod -R a+rX package.json LICENSE packages/api-reference/package.json packages/api-reference/public \
-    packages/framework/package.json packages/changes/package.json packages/client/package.json packages/command/package.json
+    packages/framework/package.json packages/changes/package.json packages/webhooks/package.json \
+    packages/client/package.json packages/command/package.json
 ARG REVISION=unknown
 # npm publishes the revision under the same name. The service reads it for its metrics.
 RUN npm pkg set gitHead="${REVISION}"
@@ -54,6 +57,7 @@ COPY --from=build /app/packages/api-reference/package.json packages/api-referenc
 COPY --from=build /app/packages/api-reference/public packages/api-reference/public
 COPY --from=build /app/packages/framework/package.json packages/framework/
 COPY --from=build /app/packages/changes/package.json packages/changes/
+COPY --from=build /app/packages/webhooks/package.json packages/webhooks/
 COPY --from=build /app/packages/client/package.json packages/client/
 COPY --from=build /app/packages/command/package.json packages/command/
 COPY --from=build /app/node_modules node_modules

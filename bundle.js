@@ -35,6 +35,8 @@ const SOURCES = [
   'packages/framework/src',
   'packages/changes/package.json',
   'packages/changes/src',
+  'packages/webhooks/package.json',
+  'packages/webhooks/src',
   'packages/client/package.json',
   'packages/client/src',
   'packages/command/package.json',
@@ -73,8 +75,8 @@ const PROGRAMS = {
   'cli/migration': `${BEFORE}await (${FRAMEWORK}).migrationCommand(${APP_MODULE});`,
   'cli/develop': `${BEFORE}await (${FRAMEWORK}).developCommand(${IDENTITY});`,
   'cli/write-documents': `${BEFORE}
-    const [openApi, errors, limits] = process.argv.slice(2);
-    await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors, limits });`,
+    const [openApi, errors, limits, variables] = process.argv.slice(2);
+    await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors, limits, variables });`,
   // Does nothing if the client is newer than this program. The application defines its errors when it is loaded.
   'cli/write-client': `${BEFORE}
     const { statSync } = await import('node:fs');

@@ -8,7 +8,7 @@ import ts from 'typescript';
  * writes.
  */
 
-const PACKAGES = ['framework', 'changes', 'client', 'local', 'command', 'conformance'];
+const PACKAGES = ['framework', 'changes', 'webhooks', 'client', 'local', 'command', 'conformance'];
 
 const printer = ts.createPrinter({ removeComments: true });
 

@@ -15,7 +15,7 @@ export interface paths {
          * List or follow changes
          * @description Returns the changes of plants in the order of their positions, the oldest first. If there are more, the `Link` header field leads to the next page. For one plant, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
          *
-         *     Instead of webhooks, there is a stream: with `Accept: text/event-stream`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
+         *     There is a stream, too: with `Accept: text/event-stream`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). `limit` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with `Last-Event-ID` misses nothing, and receives nothing twice.
          *
          *     Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410, and so is one before a change that was made without a record, such as by SQL.
          */
@@ -146,8 +146,221 @@ export interface paths {
         patch: operations["patchPlant"];
         trace?: never;
     };
+    "/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Returns webhooks, by default in ascending order of their ids, in pages (pagination by key): if there are more, the `Link` header field leads to the next page. An unknown parameter is rejected, and so is one that is given twice, unless it is a list.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Creates a webhook, whose address gets the changes that follow, in their order and at least once each: messages of Standard Webhooks 1.0. The response has the secret, which no other response has. Each request creates a webhook, so send it again only if you remove what you do not need.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a webhook by its id
+         * @description Returns the webhook with this id.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove a webhook
+         * @description Removes a webhook. Its id is not used again.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change fields of a webhook
+         * @description Applies a JSON Merge Patch (RFC 7396): changes the fields that the body has. `null` removes a field.
+         */
+        patch: operations["patchWebhook"];
+        trace?: never;
+    };
+    "/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the last deliveries of a webhook
+         * @description Returns the last hundred attempts and those of the last moments. With `sort=-id`, the newest comes first.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/deliveries/{delivery}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the message of a delivery again
+         * @description Sends the message now, out of order and with the id that it had, and returns what came back.
+         */
+        post: operations["resendWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a webhook
+         * @description Goes on with a webhook that is paused, or tries one that waits after an error at once. It can be repeated.
+         */
+        post: operations["resumeWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook
+         * @description Makes a new secret. For a day, each message has a signature with the former secret, too. Another rotation within the day forgets the one before the former.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test message
+         * @description Sends a message of the type `webhook.test` now, also to a webhook that is paused, and returns what came back.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "plant.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A plant was created
+         * @description A message of Standard Webhooks 1.0 for each plant that is created. Verify its signature with the secret of the webhook. It may come more than once.
+         */
+        post: operations["plantCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "plant.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A plant was removed
+         * @description A message of Standard Webhooks 1.0 for each plant that is removed. Verify its signature with the secret of the webhook. It may come more than once.
+         */
+        post: operations["plantRemoved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "plant.replaced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A plant was replaced
+         * @description A message of Standard Webhooks 1.0 for each plant that is replaced. Verify its signature with the secret of the webhook. It may come more than once.
+         */
+        post: operations["plantReplaced"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description Why a request failed. */
@@ -164,15 +377,19 @@ export interface components {
              *     - 40005: the search takes too long
              *     - 40006: there is no such position among the changes
              *     - 40009: the id belongs to a plant with other content
+             *     - 40070: messages cannot be sent to the address
              *     - 40100: the request needs a bearer token in its Authorization header
              *     - 40101: the bearer token is not valid
              *     - 40102: the bearer token has expired
              *     - 40300: the token lacks the scope of the operation
              *     - 40400: the path does not exist
              *     - 40401: there is no plant with this id
+             *     - 40470: there is no webhook with this id
+             *     - 40471: there is no such delivery of the webhook
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
              *     - 41000: changes after the position are no longer kept
+             *     - 41070: the change of the delivery is no longer kept
              *     - 41200: a precondition of the request does not hold
              *     - 41300: the body is too large
              *     - 41500: the operation does not accept the media type or the encoding of the body
@@ -183,8 +400,10 @@ export interface components {
              *     - 42903: too many imports are running
              *     - 42904: too many requests of this connection are not answered yet
              *     - 42905: too many clients follow the changes
+             *     - 42970: too many messages are being sent on request
              *     - 43100: the request header fields are too large
              *     - 50000: the service failed to handle the request
+             *     - 50170: the service cannot keep the secrets of webhooks
              *     - 50300: the database is unavailable
              *     - 50301: too many requests are waiting for the database
              *     - 50302: the service is shutting down
@@ -233,6 +452,28 @@ export interface components {
              * @example indoor
              */
             tag?: string;
+        };
+        /** @description A webhook to create. */
+        NewWebhook: {
+            /**
+             * @description The address that messages are sent to: an https URL of a public server. It must not contain U+0000 or unpaired surrogates.
+             * @example https://example.com/webhooks
+             */
+            url: string;
+            /**
+             * @description Which changes are sent: `created`, `replaced`, `removed`. Empty: all.
+             * @default []
+             * @example [
+             *       "created"
+             *     ]
+             */
+            kinds: string[];
+            /**
+             * @description The resources whose changes are sent, as in `type` before the dot. Empty: all.
+             * @default []
+             * @example []
+             */
+            resources: string[];
         };
         /** @description A plant without its id, as createPlant returns it. */
         Plant: {
@@ -358,6 +599,154 @@ export interface components {
             tag?: string;
         } & {
             [key: string]: unknown;
+        };
+        /** @description A webhook with its state. */
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description The id of the webhook.
+             */
+            id: string;
+            /**
+             * @description The address that messages are sent to: an https URL of a public server. It must not contain U+0000 or unpaired surrogates.
+             * @example https://example.com/webhooks
+             */
+            url: string;
+            /**
+             * @description Which changes are sent: `created`, `replaced`, `removed`. Empty: all.
+             * @example [
+             *       "created"
+             *     ]
+             */
+            kinds: string[];
+            /**
+             * @description The resources whose changes are sent, as in `type` before the dot. Empty: all.
+             * @example []
+             */
+            resources: string[];
+            /**
+             * @description Why no messages are sent until the webhook is resumed: `failing` for three days, `gone` because of a response 410, `changes-pruned`, `changes-unrecorded` or `position-unknown` because changes may be missing. Absent: it is active.
+             * @enum {string}
+             */
+            pausedReason?: "failing" | "gone" | "changes-pruned" | "changes-unrecorded" | "position-unknown";
+            /**
+             * Format: date-time
+             * @description When it was paused. At most milliseconds; returned in UTC.
+             */
+            pausedAt?: string;
+            /**
+             * Format: date-time
+             * @description Since when messages fail. At most milliseconds; returned in UTC.
+             */
+            failingSince?: string;
+            /**
+             * Format: date-time
+             * @description The time of the first change that waits after an error. At most milliseconds; returned in UTC.
+             */
+            waitingSince?: string;
+            /**
+             * Format: date-time
+             * @description When it is tried again. At most milliseconds; returned in UTC.
+             */
+            nextAttemptAt?: string;
+            /** @description Why the last message failed. It must not contain U+0000 or unpaired surrogates. */
+            lastError?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description An attempt to send a message. */
+        WebhookDelivery: {
+            /**
+             * Format: int64
+             * @description Greater than the ids of earlier attempts.
+             * @example 1
+             */
+            id: number;
+            /**
+             * Format: uuid
+             * @description The webhook.
+             */
+            webhookId: string;
+            /**
+             * @description The `webhook-id` of the message, which each attempt has. It must not contain U+0000 or unpaired surrogates.
+             * @example tool_7
+             */
+            messageId: string;
+            /**
+             * @description The `type` of the message. It must not contain U+0000 or unpaired surrogates.
+             * @example tool.created
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it was sent. At most milliseconds; returned in UTC.
+             */
+            time: string;
+            /**
+             * @description What became of it: `gone` is a response 410.
+             * @enum {string}
+             */
+            outcome: "delivered" | "failed" | "gone";
+            /**
+             * @description The status of the response.
+             * @example 200
+             */
+            status?: number;
+            /** @description Why it failed. It must not contain U+0000 or unpaired surrogates. */
+            reason?: string;
+            /** @description The begin of the body of the response. It must not contain U+0000 or unpaired surrogates. */
+            response?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description The fields to change. Fields that are absent stay as they are. */
+        WebhookPatch: {
+            /**
+             * Format: uuid
+             * @description If present, the id in the path.
+             */
+            id?: string;
+            /**
+             * @description The address that messages are sent to: an https URL of a public server. It must not contain U+0000 or unpaired surrogates.
+             * @example https://example.com/webhooks
+             */
+            url?: string;
+            /**
+             * @description Which changes are sent: `created`, `replaced`, `removed`. Empty: all.
+             * @example [
+             *       "created"
+             *     ]
+             */
+            kinds?: string[];
+            /**
+             * @description The resources whose changes are sent, as in `type` before the dot. Empty: all.
+             * @example []
+             */
+            resources?: string[];
+        };
+        /** @description The secret of a webhook, which is shown once. */
+        WebhookSecret: {
+            /**
+             * Format: uuid
+             * @description The id of the webhook.
+             */
+            id: string;
+            /**
+             * @description Verifies the signatures of the messages (Standard Webhooks).
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
+             */
+            secret: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Where a webhook goes on. */
+        WebhookStart: {
+            /**
+             * @description `stopped`: where it has stopped. `oldest`: with the oldest changes that are kept, after the last change without a record. `newest`: with changes that follow.
+             * @example stopped
+             * @enum {string}
+             */
+            from: "stopped" | "oldest" | "newest";
         };
     };
     responses: never;
@@ -2488,6 +2877,2302 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Error"];
                 };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items on the page. */
+                limit?: number;
+                /** @description Only items after this one: the last id that was received. The `Link` of a page has this value. */
+                after?: string;
+                /** @description The order of the items: `id`, `-id`. `-` means descending. */
+                sort?: "id" | "-id";
+                /** @description Only items with one of these ids, separated by commas, or in a parameter for each of them. Ids of which there is no item are left out. */
+                ids?: string[];
+                /** @description Whether to count the items that match, on all pages: `X-Total-Count` says how many, exactly up to 10000. Beyond, it is an estimate, and `X-Total-Count-Exact` is `false`. */
+                count?: boolean;
+            };
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of webhooks. */
+            200: {
+                headers: {
+                    /** @description The next page with the same filters and order: `</webhooks?limit=50&after=01920000-0000-7000-8000-000000000001>; rel="next"`. The last page has no such field (RFC 8288). */
+                    Link?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    /** @description With `count=true`: how many webhooks match, on all pages. */
+                    "X-Total-Count"?: number;
+                    /** @description With `count=true`: whether the count is exact. Otherwise it is an estimate. */
+                    "X-Total-Count-Exact"?: boolean;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"][];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50306: too many lists are running
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description The webhook is stored. */
+            201: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40001: the body is not valid JSON
+             *
+             *     40002: the request body is missing
+             *
+             *     40003: the body does not fit its schema
+             *
+             *     40070: messages cannot be sent to the address
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41300: the body is too large */
+            413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description The media type that the operation accepts. */
+                    "Accept-Post"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50170: the service cannot keep the secrets of webhooks */
+            501: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Entity tags that the client has. If the webhook still has one of them, the response is 304, without a body. */
+                "If-None-Match"?: string;
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook, with hyphens, in any case. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook with this id. */
+            200: {
+                headers: {
+                    /** @description The entity tag of the webhook, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /** @description The client has the webhook as it is stored. */
+            304: {
+                headers: {
+                    /** @description The entity tag of the webhook, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook, with hyphens, in any case. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook is removed. */
+            204: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    patchWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook, with hyphens, in any case. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** @description The fields to change. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookPatch"];
+                "application/merge-patch+json": components["schemas"]["WebhookPatch"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is stored now. */
+            200: {
+                headers: {
+                    /** @description The entity tag of the webhook, for `If-Match` and `If-None-Match` (RFC 9110, section 8.8.3). */
+                    ETag?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40001: the body is not valid JSON
+             *
+             *     40002: the request body is missing
+             *
+             *     40003: the body does not fit its schema
+             *
+             *     40004: a parameter is not valid
+             *
+             *     40070: messages cannot be sent to the address
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41300: the body is too large */
+            413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/merge-patch+json or application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description The media types that the operation accepts (RFC 5789, section 3.1). */
+                    "Accept-Patch"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50307: too many changes are running
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The maximum number of items on the page. */
+                limit?: number;
+                /** @description Only items after this one: the last id that was received. The `Link` of a page has this value. */
+                after?: number;
+                /** @description The order of the items: `id`, `-id`. `-` means descending. */
+                sort?: "id" | "-id";
+                /** @description Only items with one of these ids, separated by commas, or in a parameter for each of them. Ids of which there is no item are left out. */
+                ids?: number[];
+                /** @description Whether to count the items that match, on all pages: `X-Total-Count` says how many, exactly up to 10000. Beyond, it is an estimate, and `X-Total-Count-Exact` is `false`. */
+                count?: boolean;
+            };
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"][];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50306: too many lists are running
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resendWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+                /** @description The id of the delivery. */
+                delivery: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What has become of the message. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40470: there is no webhook with this id
+             *
+             *     40471: there is no such delivery of the webhook
+             */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41070: the change of the delivery is no longer kept */
+            410: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             *
+             *     42970: too many messages are being sent on request
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50170: the service cannot keep the secrets of webhooks */
+            501: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookStart"];
+            };
+        };
+        responses: {
+            /** @description The webhook as it is stored now. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40001: the body is not valid JSON
+             *
+             *     40002: the request body is missing
+             *
+             *     40003: the body does not fit its schema
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41300: the body is too large */
+            413: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41500: the body must be application/json in UTF-8, without Content-Encoding */
+            415: {
+                headers: {
+                    /** @description The content coding that the operation accepts. */
+                    "Accept-Encoding"?: string;
+                    /** @description The media type that the operation accepts. */
+                    "Accept-Post"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50308: too many large bodies are being received
+             *
+             *     50309: too many large answers are being sent
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new secret. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50170: the service cannot keep the secrets of webhooks */
+            501: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Identifies the request in the log of the service: 1 to 128 letters, digits and `_.:+/=@-`. If it is missing or has any other form, the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What has become of the message. */
+            200: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+            /**
+             * @description 40000: the request is malformed
+             *
+             *     40004: a parameter is not valid
+             */
+            400: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 40100: the request needs a bearer token in its Authorization header
+             *
+             *     40101: the bearer token is not valid
+             *
+             *     40102: the bearer token has expired
+             */
+            401: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40300: the token lacks the scope of the operation */
+            403: {
+                headers: {
+                    /** @description Why the credentials were rejected (RFC 6750, section 3). */
+                    "WWW-Authenticate"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40470: there is no webhook with this id */
+            404: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40800: the request timed out before it was complete */
+            408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 41700: the only supported expectation is 100-continue */
+            417: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 42900: too many requests in a minute
+             *
+             *     42904: too many requests of this connection are not answered yet
+             *
+             *     42970: too many messages are being sent on request
+             */
+            429: {
+                headers: {
+                    /** @description How many requests are left (`r`), and after how many seconds there are more (`t`). */
+                    RateLimit?: string;
+                    /** @description How many requests (`q`) the client may send in how many seconds (`w`): a structured field (RFC 9651). */
+                    "RateLimit-Policy"?: string;
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 43100: the request header fields are too large */
+            431: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50000: the service failed to handle the request */
+            500: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 50170: the service cannot keep the secrets of webhooks */
+            501: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description 50300: the database is unavailable
+             *
+             *     50301: too many requests are waiting for the database
+             *
+             *     50302: the service is shutting down
+             *
+             *     50303: the token issuer is unavailable, so the token cannot be verified
+             *
+             *     50304: all connections to the database are in use
+             *
+             *     50305: the database takes too long
+             *
+             *     50310: another transaction holds the row or the table
+             *
+             *     50311: concurrent transactions are in conflict
+             */
+            503: {
+                headers: {
+                    /** @description Seconds to wait before the request is sent again. */
+                    "Retry-After"?: string;
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Any other error. Later versions may add error numbers and statuses. */
+            default: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    plantCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies the message: a message that comes again has the id that it had. */
+                "webhook-id": string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description Signatures of id, timestamp and body, separated by spaces. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "data": {
+                 *         "id": 1001,
+                 *         "name": "Monstera",
+                 *         "tag": "indoor"
+                 *       },
+                 *       "timestamp": "2026-11-25T10:00:00.000Z",
+                 *       "type": "plant.created"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    type: "plant.created";
+                    /**
+                     * Format: date-time
+                     * @description When the change began.
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["StoredPlant"];
+                };
+            };
+        };
+        responses: {
+            /** @description No more messages: the webhook is paused. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived. Any other response is an error. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    plantRemoved: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies the message: a message that comes again has the id that it had. */
+                "webhook-id": string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description Signatures of id, timestamp and body, separated by spaces. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "data": {
+                 *         "id": 1001
+                 *       },
+                 *       "timestamp": "2026-11-25T10:00:00.000Z",
+                 *       "type": "plant.removed"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    type: "plant.removed";
+                    /**
+                     * Format: date-time
+                     * @description When the change began.
+                     */
+                    timestamp: string;
+                    data: {
+                        id: components["schemas"]["StoredPlant"]["id"];
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description No more messages: the webhook is paused. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived. Any other response is an error. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    plantReplaced: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Identifies the message: a message that comes again has the id that it had. */
+                "webhook-id": string;
+                /** @description When it was sent, in seconds since 1970. */
+                "webhook-timestamp": string;
+                /** @description Signatures of id, timestamp and body, separated by spaces. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "data": {
+                 *         "id": 1001,
+                 *         "name": "Monstera",
+                 *         "tag": "indoor"
+                 *       },
+                 *       "timestamp": "2026-11-25T10:00:00.000Z",
+                 *       "type": "plant.replaced"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    type: "plant.replaced";
+                    /**
+                     * Format: date-time
+                     * @description When the change began.
+                     */
+                    timestamp: string;
+                    data: components["schemas"]["StoredPlant"];
+                };
+            };
+        };
+        responses: {
+            /** @description No more messages: the webhook is paused. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The message has arrived. Any other response is an error. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -499,7 +499,7 @@ describe('the reference', () => {
     ['retry', 'Retries', '#retries'],
     // What people type: a stem, another word, and one letter that is missing, wrong, too much or in another place.
     ['idempot', 'Retries', '#retries'],
-    ['webhook', 'List or follow changes', '#listChanges'],
+    ['webhook', 'Create a webhook', '#createWebhook'],
     ['update', 'Replace a plant', '#replacePlant'],
     ['athentication', 'Authentication', '#authentication'],
     ['authenticetion', 'Authentication', '#authentication'],

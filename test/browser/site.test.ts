@@ -24,7 +24,7 @@ const PLACES = {
   'slow queries': '/docs/slow-queries.html',
   'delete all': '/docs/delete-all-data.html',
   'turn off docs': '/docs/configuration.html#configuration',
-  webhook: '/docs/changes.html#changes',
+  webhook: '/docs/webhooks.html#webhooks',
   retry: '/docs/typescript-client.html#retries',
   upgrade: '/docs/upgrade.html',
   backup: '/docs/backup-restore.html',

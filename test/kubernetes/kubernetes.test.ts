@@ -8,9 +8,11 @@ import type { Document } from 'yaml';
 import { readCommandConfig, readConfig } from '../../packages/framework/src/config/config.js';
 import { VARIABLE_NAMES } from '../support/variables.js';
 import type { Config } from '../../packages/framework/src/config/config.js';
+import { readVariables } from '../../packages/framework/src/config/read-variable.js';
 import { STARTUP_LIMITS } from '../../packages/framework/src/database/connect.js';
 import { LAST_CALL } from '../../packages/framework/src/http/server/drain.js';
 import { SHUTDOWN_LIMITS } from '../../packages/framework/src/app/service.js';
+import { WEBHOOK_VARIABLES } from '../../packages/webhooks/src/variables.js';
 import { containerOf, read, render } from './manifests.js';
 import type { Labels, Manifests } from './manifests.js';
 import { environmentOf, removeMounts } from './mounts.js';
@@ -124,6 +126,19 @@ const DNS = {
     { port: 53, protocol: 'UDP' },
     { port: 53, protocol: 'TCP' },
   ],
+};
+
+const TO_PUBLIC = {
+  to: [
+    {
+      ipBlock: {
+        cidr: '0.0.0.0/0',
+        except: expect.arrayContaining(['169.254.0.0/16']) as string[],
+      },
+    },
+    { ipBlock: { cidr: '::/0', except: ['fc00::/7', 'fe80::/10'] } },
+  ],
+  ports: [{ port: 443 }],
 };
 
 describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
@@ -349,20 +364,11 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
       ports: [{ port: 5432 }],
     };
     const { spec: deployment } = manifests.one('Deployment');
-    const toIssuer = configOf(manifests).auth.jwt && {
-      to: [
-        {
-          ipBlock: { cidr: '0.0.0.0/0', except: expect.arrayContaining(['169.254.0.0/16']) },
-        },
-        { ipBlock: { cidr: '::/0', except: ['fc00::/7', 'fe80::/10'] } },
-      ],
-      ports: [{ port: 443 }],
-    };
     const toCollector = { to: [namespace('monitoring')], ports: [{ port: 4318 }] };
     expect(allowed(manifests, deployment!.template).egress).toEqual([
       DNS,
       toDatabase,
-      ...(toIssuer ? [toIssuer] : []),
+      ...(configOf(manifests).auth.jwt ? [TO_PUBLIC] : []),
       ...(variant === TRACED ? [toCollector] : []),
     ]);
     expect(allowed(manifests, manifests.one('Job').spec!.template)).toEqual({
@@ -543,7 +549,7 @@ describe('the address', () => {
 
 describe('components', () => {
   it('may stand in any order', async () => {
-    const chosen = ['static-token', 'tracing', 'cloudnative-pg'];
+    const chosen = ['static-token', 'tracing', 'webhooks', 'cloudnative-pg'];
     const [manifests, others] = await Promise.all(
       [chosen, chosen.toReversed()].map((order) =>
         render('production', (kustomization) => {
@@ -560,7 +566,21 @@ describe('components', () => {
     for (const each of [manifests!, others!]) {
       const { template } = each.one('Deployment').spec!;
       expect(environmentOf(each, template)).toMatchObject({ PGSSLMODE: 'verify-full' });
+      const { values, mistakes } = readVariables(WEBHOOK_VARIABLES, environmentOf(each, template));
+      expect(mistakes).toEqual([]);
+      expect(values.WEBHOOK_SECRET_KEY).toHaveLength(32);
     }
+  });
+
+  it('let messages of webhooks leave for public addresses only', async () => {
+    const manifests = await render('production', (kustomization) => {
+      kustomization.setIn(['components', 1], `${COMPONENTS}/webhooks`);
+    });
+    expect(await mistakesIn(manifests.all)).toEqual([]);
+    const { egress } = allowed(manifests, manifests.one('Deployment').spec!.template);
+    expect(egress).toContainEqual(TO_PUBLIC);
+    const { egress: ofJob } = allowed(manifests, manifests.one('Job').spec!.template);
+    expect(ofJob).not.toContainEqual(TO_PUBLIC);
   });
 });
 
@@ -600,6 +620,7 @@ describe('secrets', () => {
       '--from-literal=ACCESS_KEY_ID=',
       '--from-literal=SECRET_ACCESS_KEY=',
       'create secret generic plant-store-token --from-literal=token=',
+      'create secret generic plant-store-webhooks --from-literal=key=',
       'create secret generic plant-store-database --type=kubernetes.io/basic-auth',
       'create secret generic plant-store-database-owner --from-literal=uri=',
       'create secret generic plant-store-database --from-literal=uri=',

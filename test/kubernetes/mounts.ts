@@ -14,6 +14,7 @@ const SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'plant-store-database-ca': { 'ca.crt': '' },
   'plant-store-token': { token: 'x'.repeat(32) },
+  'plant-store-webhooks': { key: Buffer.alloc(32).toString('base64') },
 };
 
 const folders: string[] = [];

@@ -31,26 +31,61 @@ column plants.id bigint not null
 column plants.name text not null
 column plants.tag text
 column uncrashed_plant_changes_state.is_uncrashed boolean not null
+column webhook_deliveries.id bigint not null
+column webhook_deliveries.message_id text not null
+column webhook_deliveries.outcome text not null
+column webhook_deliveries.reason text
+column webhook_deliveries.response text
+column webhook_deliveries.status integer
+column webhook_deliveries.time timestamp(3) with time zone not null
+column webhook_deliveries.type text not null
+column webhook_deliveries.webhook_id uuid not null
+column webhooks.attempts integer not null default 0
+column webhooks.failing_since timestamp(3) with time zone
+column webhooks.holder text
+column webhooks.id uuid not null default uuid_v7()
+column webhooks.kinds text[] not null default '{}'::text[]
+column webhooks.last_error text
+column webhooks.leased_until timestamp(3) with time zone
+column webhooks.next_attempt_at timestamp(3) with time zone
+column webhooks.paused_at timestamp(3) with time zone
+column webhooks.paused_reason text
+column webhooks.positions jsonb not null
+column webhooks.previous_secret text
+column webhooks.previous_until timestamp(3) with time zone
+column webhooks.resources text[] not null default '{}'::text[]
+column webhooks.secret text not null
+column webhooks.url text not null
+column webhooks.waiting_since timestamp(3) with time zone
 sequence plant_changes_gap_seq increment 1 cache 1
 sequence plant_changes_incarnation_seq increment 1 cache 1
 sequence plant_changes_jump_seq increment 1 cache 1
 sequence plant_changes_position_seq increment 1 cache 1
 sequence plant_store_migrations_id_seq increment 1 cache 1
+sequence webhook_deliveries_id_seq increment 1 cache 1
 constraint access_tokens.access_tokens_pkey PRIMARY KEY (id)
 constraint plant_changes.plant_changes_pkey PRIMARY KEY ("position")
 constraint plant_changes_state.plant_changes_state_only_check CHECK ("only")
 constraint plant_changes_state.plant_changes_state_pkey PRIMARY KEY ("only")
 constraint plant_store_migrations.PK_cca98b57cd39fda98d2dbef52da PRIMARY KEY (id)
 constraint plants.plants_pkey PRIMARY KEY (id)
+constraint webhook_deliveries.CHK_9274bd8fe9fe859863439a311a CHECK ((outcome = ANY (ARRAY['delivered'::text, 'failed'::text, 'gone'::text])))
+constraint webhook_deliveries.webhook_deliveries_pkey PRIMARY KEY (id)
+constraint webhook_deliveries.webhook_deliveries_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE
+constraint webhooks.CHK_1433d8363792b26bf6ad23bed6 CHECK ((paused_reason = ANY (ARRAY['failing'::text, 'gone'::text, 'changes-pruned'::text, 'changes-unrecorded'::text, 'position-unknown'::text])))
+constraint webhooks.webhooks_pkey PRIMARY KEY (id)
 CREATE INDEX plant_changes_id_position_idx ON public.plant_changes USING btree (id, "position")
 CREATE INDEX plants_name_search_idx ON public.plants USING gin (translate(upper(lower(("left"(name, 4000) COLLATE "und-x-icu"))), 'Σ'::text, 'Ϲ'::text) gin_trgm_ops)
 CREATE INDEX plants_tag_idx ON public.plants USING btree (hashtextextended(tag, (0)::bigint), id) WHERE (tag IS NOT NULL)
 CREATE INDEX plants_tag_sort_idx ON public.plants USING btree ("left"(tag, 100) COLLATE "C", id)
+CREATE INDEX webhook_deliveries_webhook_id_id_idx ON public.webhook_deliveries USING btree (webhook_id, id)
 CREATE UNIQUE INDEX "PK_cca98b57cd39fda98d2dbef52da" ON public.plant_store_migrations USING btree (id)
 CREATE UNIQUE INDEX access_tokens_pkey ON public.access_tokens USING btree (id)
 CREATE UNIQUE INDEX plant_changes_pkey ON public.plant_changes USING btree ("position")
 CREATE UNIQUE INDEX plant_changes_state_pkey ON public.plant_changes_state USING btree ("only")
 CREATE UNIQUE INDEX plants_pkey ON public.plants USING btree (id)
+CREATE UNIQUE INDEX webhook_deliveries_pkey ON public.webhook_deliveries USING btree (id)
+CREATE UNIQUE INDEX webhooks_pkey ON public.webhooks USING btree (id)
 CREATE TRIGGER plant_changes_unrecorded AFTER INSERT OR DELETE OR UPDATE OR TRUNCATE ON public.plants FOR EACH STATEMENT EXECUTE FUNCTION plant_changes_unrecorded()
 CREATE OR REPLACE FUNCTION public.begin_plant_changes()
  RETURNS bigint
@@ -241,13 +276,38 @@ AS $function$ DECLARE
        END IF;
      END $function$
 
+CREATE OR REPLACE FUNCTION public.uuid_v7()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+AS $function$
+        SELECT encode(
+          set_bit(
+            set_bit(
+              overlay(
+                uuid_send(gen_random_uuid())
+                PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+                FROM 1 FOR 6
+              ),
+              52, 1
+            ),
+            53, 1
+          ),
+          'hex'
+        )::uuid
+      $function$
+
 grant EXECUTE on function begin_plant_changes() to frozen_migrations_service
 grant EXECUTE on function clean_plants_name_search_idx() to frozen_migrations_service
 grant EXECUTE on function plant_changes_horizon() to frozen_migrations_service
 grant EXECUTE on function plant_changes_pruned_to() to frozen_migrations_service
 grant EXECUTE on function prune_plant_changes(timestamp with time zone,integer) to frozen_migrations_service
 grant EXECUTE on function record_plant_changes(boolean) to frozen_migrations_service
+grant EXECUTE on function uuid_v7() to frozen_migrations_service
+grant EXECUTE on function uuid_v7() to public
 grant DELETE, INSERT, SELECT, UPDATE on access_tokens to frozen_migrations_service
 grant DELETE, INSERT, SELECT, UPDATE on plants to frozen_migrations_service
+grant DELETE, INSERT, SELECT, UPDATE on webhook_deliveries to frozen_migrations_service
+grant DELETE, INSERT, SELECT, UPDATE on webhooks to frozen_migrations_service
 grant INSERT, SELECT on plant_changes to frozen_migrations_service
 grant SELECT on plant_store_migrations to frozen_migrations_service

@@ -145,8 +145,8 @@ describe('the scopes', () => {
     return [...new Set(operations.map((operation) => operation['x-required-scope']))].toSorted();
   };
   /** Scopes that follow one another, in a sentence or in JSON. */
-  const LIST = /(?:[`"][a-z]+:(?:read|write)[`"](?:,?\s+(?:and\s+)?)?)+/g;
-  const mentions = (text: string) => text.match(/[a-z]+:(?:read|write)\b/g) ?? [];
+  const LIST = /(?:[`"][a-z]+:(?:read|write|manage)[`"](?:,?\s+(?:and\s+)?)?)+/g;
+  const mentions = (text: string) => text.match(/[a-z]+:(?:read|write|manage)\b/g) ?? [];
   const named = (text: string) => [...new Set(mentions(text))].toSorted();
 
   it('that docs/sign-in.md tells to register are those that the page asks for', async () => {

@@ -86,10 +86,13 @@ describe('the version of the packages', () => {
     const example = ownDependencies(await manifestOf('examples/tool-library'));
     expect(Object.fromEntries(example)).toEqual(
       Object.fromEntries(
-        packages.map(({ name }) => {
-          const file = `${name.slice(1).replace('/', '-')}-${packagesVersion}.tgz`;
-          return [name, `file:packages/${file}`];
-        }),
+        // The example imports no webhooks.
+        packages
+          .filter(({ name }) => !name.endsWith('/webhooks'))
+          .map(({ name }) => {
+            const file = `${name.slice(1).replace('/', '-')}-${packagesVersion}.tgz`;
+            return [name, `file:packages/${file}`];
+          }),
       ),
     );
   });

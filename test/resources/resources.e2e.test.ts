@@ -11,8 +11,8 @@ import type { Answer, TestService } from '../support/test-service.js';
 /** Columns that callers never see, such as `plants.search_vector`. */
 const INTERNAL: ReadonlySet<string> = new Set();
 
-/** Tables that are no resource: the migrations, the issued tokens, and the records of changes of any resource. */
-const NO_RESOURCE = /_migrations$|^access_tokens$|_changes(_state)?$/;
+/** Tables that are no resource: the migrations, the issued tokens, the records of changes of any resource, and the webhooks. */
+const NO_RESOURCE = /_migrations$|^access_tokens$|_changes(_state)?$|^webhook/;
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -36,6 +36,7 @@ const SCHEMA = `WITH tables AS (
       FROM pg_constraint JOIN tables ON tables.oid = conrelid WHERE contype <> 'n'
     UNION ALL SELECT 4, pg_get_indexdef(indexrelid) FROM pg_index JOIN tables ON tables.oid = indrelid
     UNION ALL SELECT 5, pg_get_triggerdef(pg_trigger.oid) FROM pg_trigger JOIN tables ON tables.oid = tgrelid
+      WHERE NOT tgisinternal
     UNION ALL SELECT 6, pg_get_functiondef(oid) FROM pg_proc
       WHERE pronamespace = 'public'::regnamespace
         AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')

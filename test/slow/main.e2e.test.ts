@@ -284,15 +284,18 @@ describe('the migration command', () => {
 
 it('the documents that follow from the code are as they are committed', async () => {
   const [openApi, errors, limits] = ['openapi.json', 'errors.md', 'limits.md'];
+  const variables = '.env.example';
+  await cp(join(PROJECT, variables), variables);
   // With its settings, the formatter breaks lines where it does in the project.
   await cp(join(PROJECT, '.prettierrc.json'), '.prettierrc.json');
   const { writeDocuments } = await import('../../packages/framework/src/cli/write-documents.js');
   const { AppModule } = await import('../../src/app.module.js');
-  await writeDocuments(AppModule, { openApi, errors, limits });
+  await writeDocuments(AppModule, { openApi, errors, limits, variables });
   for (const [written, committed] of [
     [openApi, 'openapi.json'],
     [errors, 'docs/errors.md'],
     [limits, 'docs/limits.md'],
+    [variables, variables],
   ] as const) {
     expect(await readFile(written, 'utf8')).toBe(await readFile(join(PROJECT, committed), 'utf8'));
   }

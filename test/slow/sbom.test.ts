@@ -23,7 +23,7 @@ interface Package {
 }
 
 /** The packages of this project whose code the bundle contains. */
-const OWN = ['api-reference', 'changes', 'client', 'command', 'framework'];
+const OWN = ['api-reference', 'changes', 'client', 'command', 'framework', 'webhooks'];
 
 const TEXT = readFileSync(`${DIST}/sbom.cdx.json`, 'utf8');
 const { metadata, components } = JSON.parse(TEXT) as Sbom;
@@ -101,6 +101,14 @@ describe('the list of packages in the bundle', () => {
         /^(MIT|ISC|0BSD|BSD-3-Clause|Apache-2\.0|BlueOak-1\.0\.0)$/,
       );
     }
+  });
+
+  it('has no package whose module the application does not import', async () => {
+    await promisify(execFile)(process.execPath, ['bundle.js', 'examples/gardens']);
+    const { components: others } = read('dist-gardens/sbom.cdx.json') as Sbom;
+    const names = others.map(({ name }) => name);
+    expect(names).toContain('@resource-service/framework');
+    expect(names).not.toContain('@resource-service/webhooks');
   });
 
   it('names no host but that of its schema, and no folder', () => {

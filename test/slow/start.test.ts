@@ -149,9 +149,10 @@ describe.concurrent('the first start in a folder', () => {
     },
   );
 
-  it('keeps the token, the password and the data from other users', () => {
+  it('keeps the secrets, the password and the data from other users', () => {
     const { workspace } = first;
     expect(modeOf(workspace.path('.data', 'token'))).toBe(0o600);
+    expect(modeOf(workspace.path('.data', 'webhook-secret-key'))).toBe(0o600);
     expect(modeOf(workspace.path('.data', 'postgres', 'password'))).toBe(0o600);
     expect(modeOf(workspace.path('.data', 'postgres', 'data'))).toBe(0o700);
     // If root's database runs as another user, that user may enter the folder, but not list it.
@@ -205,6 +206,15 @@ describe('the next start in a folder', () => {
     expect(await service.token()).toBe(first.token);
     expect(await read(url, first.token, '1')).toBe(PLANT);
     expect(service.stdout).not.toContain('creating the database');
+  });
+
+  it('sends webhooks to this machine', async () => {
+    const response = await fetch(`${url}/webhooks`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${first.token}`, 'Content-Type': 'application/json' },
+      body: '{"url":"http://localhost:4000/"}',
+    });
+    expect(response.status).toBe(201);
   });
 
   it('is refused while another instance is running, which is unaffected', async () => {

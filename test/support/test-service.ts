@@ -76,13 +76,17 @@ export async function startTestService({
   const databaseUrl = parameters === undefined ? database.url : `${database.url}?${parameters}`;
   const log: Record<string, unknown>[] = [];
   const config = program.withDatabase(
-    program.readConfig(IDENTITY, {
-      PORT: '0',
-      MANAGEMENT_PORT: '0',
-      DATABASE_URL: databaseUrl,
-      AUTH_TOKEN: TOKEN,
-      ...environment,
-    }),
+    program.readConfig(
+      IDENTITY,
+      {
+        PORT: '0',
+        MANAGEMENT_PORT: '0',
+        DATABASE_URL: databaseUrl,
+        AUTH_TOKEN: TOKEN,
+        ...environment,
+      },
+      program.serviceModuleOf(program.AppModule).variables,
+    ),
     databaseUrl,
   );
   const logger = program.createLogger('debug', {

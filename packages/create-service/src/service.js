@@ -21,6 +21,7 @@ const PACKAGES = [
   'conformance',
   'create-service',
   'local',
+  'webhooks',
 ];
 
 /** npm does not pack a `.gitignore`, and this project compiles and lints the template with its own options. */

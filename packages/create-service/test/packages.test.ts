@@ -58,6 +58,7 @@ describe.each([
   'api-reference',
   'framework',
   'changes',
+  'webhooks',
   'client',
   'command',
   'local',

@@ -45,6 +45,9 @@ export { LimitParameter } from './resources/reads/page-parameters.js';
 export { PageStatements } from './resources/reads/page-statement.js';
 export type { UsedFilter } from './resources/reads/page-query.js';
 export { BY_ID } from './resources/reads/sort.js';
+/** What a service sends by itself, in its OpenAPI document. */
+export { DOCUMENTED_WEBHOOKS } from './openapi/document-webhooks.js';
+export type { DocumentedWebhooks } from './openapi/document-webhooks.js';
 /** What records the changes of a resource in the statements that make them. */
 export type {
   ChangedRows,

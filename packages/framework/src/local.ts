@@ -6,6 +6,8 @@ import type { Config, ServiceConfig } from './config/config.js';
 import { withEnvFile } from './config/env-file.js';
 import type { Identity } from './config/identity.js';
 import { installedPackage } from './config/installed-package.js';
+import { readVariables } from './config/read-variable.js';
+import type { ServiceVariables } from './config/service-variables.js';
 import { StartupError } from './errors/startup.error.js';
 
 interface LocalInstance {
@@ -13,6 +15,8 @@ interface LocalInstance {
   readonly url: string;
   /** Generated at the first start. */
   token(): Promise<string>;
+  /** Made at the first start, for a variable. */
+  secret(variable: string, make: () => string): Promise<string>;
 }
 
 /**
@@ -41,14 +45,35 @@ export async function onLocalInstance<Result>(
   }
 }
 
-/** The configuration for a local instance, with its token unless the environment has one. */
-export async function localConfig(config: Config, local: LocalInstance): Promise<ServiceConfig> {
+/**
+ * The configuration for a local instance, with its token and the local values of the service's own variables unless the environment has
+ * others.
+ *
+ * @throws StartupError
+ */
+export async function localConfig(
+  config: Config,
+  local: LocalInstance,
+  variables: ServiceVariables = {},
+): Promise<ServiceConfig> {
   const { auth } = config;
   const own =
     auth.token === undefined
-      ? { ...config, auth: { ...auth, token: await local.token(), isTokenGenerated: true } }
-      : config;
-  return withDatabase(own, local.url);
+      ? { ...auth, token: await local.token(), isTokenGenerated: true }
+      : auth;
+  const values = { ...config.variables, ...(await localValues(config, local, variables)) };
+  return withDatabase({ ...config, auth: own, variables: values }, local.url);
+}
+
+async function localValues(config: Config, local: LocalInstance, variables: ServiceVariables) {
+  const unset = Object.entries(variables).filter(([name]) => config.variables[name] === undefined);
+  const texts: Record<string, string | undefined> = {};
+  for (const [name, { local: text }] of unset) {
+    texts[name] = typeof text === 'function' ? await local.secret(name, text) : text;
+  }
+  const { values, mistakes } = readVariables(Object.fromEntries(unset), texts);
+  if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
+  return values;
 }
 
 /**

@@ -6,6 +6,8 @@ export { createTracer } from './observability/create-tracer.js';
 export { createLogger } from './observability/logger.js';
 export { Metrics } from './observability/metrics.js';
 export { NO_TRACER } from './observability/tracer.js';
+/** The identity and the variables of a service, for `readConfig`. */
+export { serviceModuleOf } from './app/framework.module.js';
 export { startService } from './app/service.js';
 export { schemaDifferences } from './testing/schema-differences.js';
 export { createTestingService } from './testing/testing-service.js';

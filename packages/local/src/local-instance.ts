@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Identity } from './create-cluster.js';
 import { startEmbeddedPostgres } from './embedded-postgres.js';
-import { localToken } from './local-token.js';
+import { localSecret, secretOf, TOKEN } from './local-secret.js';
 import { forgetLibpqVariables, readyServer } from './postgres-server.js';
 
-/** The folder of the database and the token, in the working directory. */
+/** The folder of the database and the secrets, in the working directory. */
 const FOLDER = '.data';
 
 interface LocalInstanceOptions {
@@ -24,6 +24,15 @@ export interface LocalInstance {
    * @throws LocalError
    */
   token(): Promise<string>;
+  /**
+   * Another secret, made once and stored beside the database.
+   *
+   * @example
+   *   const key = await local.secret('MAIL_KEY', () => randomBytes(32).toString('base64'));
+   * @param variable of the environment, which replaces it
+   * @throws LocalError
+   */
+  secret(variable: string, make: () => string): Promise<string>;
   /** Stops the database. */
   stop(): Promise<void>;
 }
@@ -47,7 +56,12 @@ export async function startLocalInstance(
 ): Promise<LocalInstance> {
   const folder = resolve(FOLDER);
   const { url, stop } = await startEmbeddedPostgres(identity, folder, options);
-  return { url, token: () => localToken(folder), stop };
+  return {
+    url,
+    token: () => localSecret(folder, TOKEN),
+    secret: (variable, make) => localSecret(folder, secretOf(variable, make)),
+    stop,
+  };
 }
 
 /**

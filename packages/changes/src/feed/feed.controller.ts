@@ -38,8 +38,8 @@ type ListQuery = ChangeParameters & Readonly<Record<string, unknown>>;
 
 /** The class of a controller with the operations on the changes of a resource. */
 export function feedController(options: FeedOptions): Type {
-  const property = 'property' in options ? options.property : options.member;
-  const docs = { ...options, property, noun: options.one.replace(/^an? /, '') };
+  const docs = docsOf(options);
+  const { property } = docs;
   const { path, scope, repository } = options;
   const ListChangesDto = listChangesDto(docs);
   const operations = feedOperations(docs, changeDto(docs));
@@ -90,6 +90,11 @@ export function feedController(options: FeedOptions): Type {
   const types = [ListChangesDto, Object, AbortSignal];
   Reflect.defineMetadata('design:paramtypes', types, FeedController.prototype, 'list');
   return FeedController;
+}
+
+export function docsOf(options: FeedOptions): FeedDocs {
+  const property = 'property' in options ? options.property : options.member;
+  return { ...options, property, noun: options.one.replace(/^an? /, '') };
 }
 
 /** Whether the client prefers events to pages (RFC 9110, section 12.5.1). */

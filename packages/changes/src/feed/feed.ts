@@ -100,6 +100,15 @@ export class Feed {
     }
   }
 
+  /** The change with a position; `undefined` if there is none, or none is left. */
+  async find(position: bigint): Promise<RecordedChange | undefined> {
+    const query = { after: position - 1n, isFirst: true, until: position, limit: 1 };
+    const { changes } = await this.slots.run(() =>
+      this.reader.pages.objects({ ...query, maxBytes: MAX_NEXT_BYTES }),
+    );
+    return changes[0];
+  }
+
   /**
    * Sends changes until the client leaves, its token is no longer valid, or the service shuts down.
    *

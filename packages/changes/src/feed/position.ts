@@ -33,26 +33,34 @@ export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
   return position;
 }
 
+/** Rejects a reader that would miss changes. */
+export class MissingChanges extends ServiceException {
+  /** @param reason whether they were removed because of their age, have no record, or may be those of another server */
+  constructor(
+    readonly reason: 'pruned' | 'unrecorded' | 'other-server',
+    message: string,
+  ) {
+    super(ERRORS.changesPruned, message);
+  }
+}
+
 /** The rejection of a reader that does not know all records that were removed because of their age. */
-export function pruned(prunedTo: bigint): ServiceException {
-  return new ServiceException(
-    ERRORS.changesPruned,
-    `changes up to position ${prunedTo} are no longer kept`,
-  );
+export function pruned(prunedTo: bigint): MissingChanges {
+  return new MissingChanges('pruned', `changes up to position ${prunedTo} are no longer kept`);
 }
 
 /** The rejection of a reader that would miss a change without a record. */
-export function unrecorded(position: bigint): ServiceException {
-  return new ServiceException(
-    ERRORS.changesPruned,
+export function unrecorded(position: bigint): MissingChanges {
+  return new MissingChanges(
+    'unrecorded',
     `a change up to position ${position} was made without a record, such as by SQL: copy everything again, or go on without it with acceptGap=${position}`,
   );
 }
 
 /** The rejection of a position that another server has given. */
-export function otherServer(position: bigint): ServiceException {
-  return new ServiceException(
-    ERRORS.changesPruned,
+export function otherServer(position: bigint): MissingChanges {
+  return new MissingChanges(
+    'other-server',
     `position ${position} is of another server, which may have lacked changes of this one: copy everything again`,
   );
 }

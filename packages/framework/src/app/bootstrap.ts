@@ -21,6 +21,8 @@ import { localAddress, welcome } from './welcome.js';
  * which is for development.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
+ *
+ * @example await bootstrap(AppModule);
  */
 export async function bootstrap(app: Type): Promise<never> {
   // By default, the old generation grows to four times its live size before a major garbage collection. V8 reads the flag at
@@ -43,7 +45,7 @@ async function run(app: Type, signal: AbortSignal): Promise<void> {
     );
   }
   await onLocalInstance(config.identity, observability.logger, signal, async (local) => {
-    const own = await localConfig(config, local);
+    const own = await localConfig(config, local, variables);
     await serve(app, own, observability, signal, (address) => welcome(own, address));
   });
 }

@@ -7,6 +7,7 @@ import { AuthModule } from '../auth/auth.module.js';
 import type { AuthOptions } from '../auth/auth.module.js';
 import { ConfigModule } from '../config/config.module.js';
 import type { Identity } from '../config/identity.js';
+import { withVariablesOf } from '../config/module-variables.js';
 import type { ServiceVariables } from '../config/service-variables.js';
 import { DatabaseModule } from '../database/database.module.js';
 import { StartupError } from '../errors/startup.error.js';
@@ -84,7 +85,8 @@ export class FrameworkModule implements OnModuleInit {
 
 /** @throws TypeError unless the module or those that it imports import one `FrameworkModule.forRoot(…)` */
 export function serviceModuleOf(app: Type): ServiceModule {
-  const modules = [...importedBy(app)].filter(
+  const imported = importedBy(app);
+  const modules = [...imported].filter(
     (module): module is ServiceModule => (module as DynamicModule).module === FrameworkModule,
   );
   const [module] = modules;
@@ -94,7 +96,7 @@ export function serviceModuleOf(app: Type): ServiceModule {
   if (modules.length > 1) {
     throw new TypeError(`${app.name} imports FrameworkModule.forRoot(…) more than once`);
   }
-  return module;
+  return { ...module, variables: withVariablesOf(imported, module.variables) };
 }
 
 /** @throws TypeError as {@link serviceModuleOf} */

@@ -17,12 +17,10 @@ import { hasScope } from './principal.js';
 import { REQUIRED_SCOPES } from './scopes/require-scope.decorator.js';
 
 /**
- * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it
- * before other guards, so that they see `request.principal`:
+ * Requires a valid token with the scope of the route, unless the route is `@Public()`. The application lists it before other
+ * guards, so that they see `request.principal`.
  *
- * ```ts
- * providers: [{ provide: APP_GUARD, useClass: AuthGuard }],
- * ```
+ * @example providers: [{ provide: APP_GUARD, useClass: AuthGuard }],
  */
 @Injectable()
 export class AuthGuard implements CanActivate {

@@ -4,9 +4,7 @@ export type Scope = `${string}:${string}`;
 /**
  * The sender of a request, in `request.principal`.
  *
- * ```ts
- * const student: Principal = { kind: 'lab', id: 'ada', scopes: new Set(['bookings:read']) };
- * ```
+ * @example const student: Principal = { kind: 'lab', id: 'ada', scopes: new Set(['bookings:read']) };
  */
 export interface Principal {
   /**
@@ -24,9 +22,7 @@ export interface Principal {
 /**
  * Whether a token has a scope, for what a route does only for some of its clients.
  *
- * ```ts
- * const isApprover = hasScope(principal, 'bookings:approve');
- * ```
+ * @example const isApprover = hasScope(principal, 'bookings:approve');
  */
 export function hasScope({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
   return scopes === 'all' || scopes.has(scope);

@@ -16,10 +16,9 @@ export interface BearerVerifier {
 
 /**
  * Verifies credentials that only this service knows: a token of an own login, a session in a table, a header field of a trusted proxy.
- * Scopes, rate limits, change records and long responses work as with other tokens.
+ * Scopes, rate limit, change records and long responses work as with other tokens.
  *
- * ```ts
- * @Injectable()
+ * @example
  * export class SessionVerifier implements TokenVerifier {
  *   constructor(private readonly sessions: SessionsService) {}
  *
@@ -30,7 +29,6 @@ export interface BearerVerifier {
  * }
  *
  * FrameworkModule.forRoot(IDENTITY, { auth: { imports: [SessionsModule], verifiers: [SessionVerifier] } });
- * ```
  */
 export interface TokenVerifier {
   /**

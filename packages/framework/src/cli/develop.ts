@@ -18,6 +18,8 @@ let isEnding = false;
 /**
  * Rebuilds and restarts the service of the working directory after each change of its sources. The embedded database belongs
  * to this process and keeps running.
+ *
+ * @example await developCommand(IDENTITY);
  */
 export async function developCommand(identity: Identity): Promise<void> {
   // A second signal ends this process at once, which the service must not survive.

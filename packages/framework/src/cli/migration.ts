@@ -39,6 +39,8 @@ interface Task {
  * instance. Sets the exit code of the process.
  *
  * @param app imports `FrameworkModule.forRoot(…)`
+ *
+ * @example await migrationCommand(AppModule);
  */
 export async function migrationCommand(app: Type): Promise<void> {
   const [command = '', name = '', folder = ''] = process.argv.slice(2);

@@ -10,7 +10,11 @@ import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-ex
 import { openApiText } from '../openapi/openapi.js';
 import { writeFormatted } from './write-formatted.js';
 
-/** Writes the generated documents of a service, without a database. */
+/**
+ * Writes the generated documents of a service, without a database.
+ *
+ * @example await writeDocuments(AppModule, { openApi: 'openapi.json', variables: '.env.example' });
+ */
 export async function writeDocuments(
   app: Type,
   files: {

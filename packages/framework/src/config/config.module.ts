@@ -1,10 +1,12 @@
 import { Global, Module } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { StartupError } from '../errors/startup.error.js';
 import { readConfig, withDatabase } from './config.js';
 import type { ServiceConfig } from './config.js';
 import type { Identity } from './identity.js';
 import { Variables } from './inject-variables.decorator.js';
+import { withFoundVariables } from './module-variables.js';
 import type { ServiceVariables } from './service-variables.js';
 
 export const CONFIG = Symbol('CONFIG');
@@ -31,9 +33,9 @@ export class ConfigModule {
   ): DynamicModule {
     const config = {
       provide: CONFIG,
-      inject: [{ token: GIVEN_CONFIG, optional: true }],
-      useFactory: (given?: ServiceConfig) =>
-        given ?? ofEnvironment(identity, variables, hasVerifiers),
+      inject: [ModulesContainer, { token: GIVEN_CONFIG, optional: true }],
+      useFactory: (modules: ModulesContainer, given?: ServiceConfig) =>
+        given ?? ofEnvironment(identity, withFoundVariables(modules, variables), hasVerifiers),
     };
     return { module: ConfigModule, providers: [config], exports: [config] };
   }

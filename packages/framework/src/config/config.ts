@@ -11,7 +11,7 @@ import { isLoopback } from './variable-types.js';
 import { VARIABLES } from './variables.js';
 import type { SecretName, VariableName } from './variables.js';
 
-/** Read once, at start, and frozen. */
+/** The variables of the framework, read once, at start, and frozen. */
 export type Config = ReturnType<typeof readConfig> & {
   /** Whether a local instance has generated the token, and prints it. */
   readonly auth: { readonly isTokenGenerated?: boolean };

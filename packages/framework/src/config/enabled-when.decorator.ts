@@ -7,7 +7,13 @@ const CONDITION = Symbol('CONDITION');
 
 type Condition = (config: Config) => boolean;
 
-/** A controller whose routes exist only with some configurations. */
+/**
+ * A controller whose routes exist only with some configurations. Otherwise, its paths get 404 (40400).
+ *
+ * @example
+ * @EnabledWhen(({ changes }) => changes.enabled !== false)
+ * @Controller('loan-reports')
+ */
 export const EnabledWhen = (condition: Condition): ClassDecorator =>
   SetMetadata(CONDITION, condition);
 

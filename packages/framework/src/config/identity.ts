@@ -78,6 +78,8 @@ const NO_SPDX = /^(UNLICENSED$|SEE LICENSE IN )/;
  * client: into `dist-client` beside it.
  *
  * @param url `import.meta.url` of the module
+ *
+ * @example const build = buildOf(import.meta.url);
  */
 export function buildOf(url: string): Build {
   let file = new URL('package.json', url);

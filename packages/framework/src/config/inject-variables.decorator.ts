@@ -1,7 +1,11 @@
 import { Inject } from '@nestjs/common';
 import type { ServiceVariable, ServiceVariables } from './service-variables.js';
 
-/** Token of the values: `inject: [Variables]` in a factory. In a constructor, {@link InjectVariables}. */
+/**
+ * Token of the values, for a factory. In a constructor, {@link InjectVariables}.
+ *
+ * @example { provide: Mailer, inject: [Variables], useFactory: ({ SMTP_URL }: Variables<typeof VARIABLES>) => new Mailer(SMTP_URL) }
+ */
 export const Variables = Symbol('Variables');
 
 /** The values of the variables of a table, by name. */

@@ -8,6 +8,8 @@ export interface ServiceVariable<Value = unknown> extends Variable {
   readonly description: string;
   /** Stands for the value where the service does not run, and in `.env.example`. */
   readonly example: string | undefined;
+  /** The text on the local instance, or what makes it, unless the variable is set. */
+  readonly local?: string | (() => string);
   /** For the type only. */
   readonly valueType?: Value;
 }
@@ -25,6 +27,11 @@ type Options<Text> = {
   | {
       /** The value is `undefined` unless the variable is set. */
       readonly isOptional: true;
+      /**
+       * Instead, with the database of `npm start`. What a function makes is a secret: it is called once, and its result is kept beside that
+       * database.
+       */
+      readonly local?: Text | (() => string);
     }
   | {
       /**
@@ -111,6 +118,7 @@ function made<Value, Given extends Options<string | number | boolean>>(
   const text = (name: 'default' | 'example') =>
     name in options ? String((options as Partial<Record<typeof name, unknown>>)[name]) : undefined;
   const fallback = text('default');
+  const local = 'isOptional' in options ? options.local : undefined;
   return {
     parse,
     constraint,
@@ -119,6 +127,7 @@ function made<Value, Given extends Options<string | number | boolean>>(
     example: text('example'),
     isRequired: fallback === undefined && !('isOptional' in options),
     ...(fallback !== undefined && { fallback }),
+    ...(local !== undefined && { local: typeof local === 'function' ? local : String(local) }),
   };
 }
 

@@ -43,6 +43,10 @@ export class Statements {
    * @param onCitus the statement for a database that is distributed with Citus
    * @throws ServiceException `database-unavailable`, `pool-exhausted` if all connections are in use, and others
    * @throws DatabaseError when the statement is at fault
+   *
+   * @example
+   * const text = 'SELECT borrower, count(*) FROM loans WHERE due < $1 GROUP BY borrower';
+   * const { rows } = await this.statements.run<{ borrower: string; count: string }>({ text, values: [today] });
    */
   run<Row extends QueryResultRow>(
     statement: Statement,

@@ -31,6 +31,12 @@ export class Transactions {
    * @throws ServiceException `too-many-changes`, `row-locked`, `transaction-conflict`, or as after any error of the
    *   database
    * @throws Error if `outer` has no transaction
+   *
+   * @example
+   * await this.transactions.run(async (manager) => {
+   *   await this.loans.remove(id, { manager, actor });
+   *   await this.tools.patch(toolId, { borrower: null }, { manager });
+   * });
    */
   async run<Result>(
     work: (manager: EntityManager) => Promise<Result>,
@@ -50,16 +56,11 @@ export class Transactions {
    * Runs `hook` once, after the commit of the transaction, and never after a rollback, also if the transaction was repeated. Nothing
    * waits for it: what it throws is logged. It is lost if the process ends, or if the reply to COMMIT is.
    *
-   * ```ts
-   * await transactions.run(async (manager) => {
-   *   await this.bookings.create(booking, { manager, actor });
-   *   transactions.afterCommit(manager, (signal) => this.mailer.send(booking, signal));
-   * });
-   * ```
-   *
    * @param manager of a transaction of {@link run} or of `Idempotency`
    * @param hook gets a signal that aborts after 30 s
    * @throws ServiceException `overloaded` if too many of them have not ended
+   *
+   * @example this.transactions.afterCommit(manager, (signal) => this.mailer.send(loan, signal));
    */
   afterCommit(manager: EntityManager, hook: CommitHook): void {
     this.hooks.add(requireTransaction(manager), hook);

@@ -4,7 +4,11 @@ function error(number: number, message: string, remedy: string) {
   return { number, message, remedy };
 }
 
-/** The errors that any operation can have, and the errors of the parts of resources. */
+/**
+ * The errors that any operation can have, and the errors of the parts of resources.
+ *
+ * @example throw new ServiceException(ERRORS.parameterNotValid, 'until must be after from');
+ */
 export const ERRORS = defineErrors(SERVICE_RANGE, {
   badRequest: error(
     40000,

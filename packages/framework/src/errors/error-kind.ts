@@ -18,7 +18,11 @@ export interface ErrorKind {
  */
 export type ErrorRange = readonly [first: number, last: number];
 
-/** Of every service, and of resources whose numbers were published before there were ranges. */
+/**
+ * Of every service, and of resources whose numbers were published before there were ranges.
+ *
+ * @example defineErrors(SERVICE_RANGE, { noSuchPlant: { number: 40401, message: 'there is no such plant', remedy: 'Check the id' } });
+ */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 
 const SHORT = 100;
@@ -34,6 +38,11 @@ const ranges = new Set<ErrorRange>();
  *
  * @param definitions by name in camel case, from which the code is made
  * @throws RangeError if ranges overlap, a number is outside the range, or a number or code is defined already
+ *
+ * @example
+ * export const TOOL_ERRORS = defineErrors([20, 29], {
+ *   toolNotFound: { number: 40420, message: 'there is no tool with this id', remedy: 'Check the id' },
+ * });
  */
 export function defineErrors<Name extends string>(
   range: ErrorRange,
@@ -83,7 +92,11 @@ export function isTemporary(status: number): boolean {
   return status === 429 || status === 503;
 }
 
-/** All errors of the loaded resources, sorted by number. */
+/**
+ * All errors of the loaded resources, sorted by number, for the generated client.
+ *
+ * @example await writeClient({ identity: IDENTITY, document, errors: allErrors(), license: 'MIT' }, 'dist-client');
+ */
 export function allErrors(): readonly ErrorKind[] {
   return [...kinds.values()].toSorted((one, other) => one.number - other.number);
 }

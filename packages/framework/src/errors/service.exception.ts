@@ -7,7 +7,11 @@ interface ErrorDetails extends ErrorOptions {
   readonly challenge?: string;
 }
 
-/** An error for the client, independent of HTTP (`http/errors/to-error-response.ts` makes the response). */
+/**
+ * An error for the client, independent of HTTP (`http/errors/to-error-response.ts` makes the response).
+ *
+ * @example throw new ServiceException(TOOL_ERRORS.toolNotFound, `there is no tool with id ${id}`, { cause: error });
+ */
 export class ServiceException extends Error {
   override readonly name = 'ServiceException';
 

@@ -1,4 +1,8 @@
-/** The service cannot start. The message is for the operator, with one line for each problem. */
+/**
+ * The service cannot start. The message is for the operator, with one line for each problem.
+ *
+ * @example throw new StartupError('NOTICES_URL must be a server of this company');
+ */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
   readonly exitCode: number = 1;

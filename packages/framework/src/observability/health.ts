@@ -12,6 +12,11 @@ export const MAX_PROBE_WAIT = 500;
 /** In milliseconds. */
 const MAX_TIMEOUT = 60_000;
 
+/**
+ * Options of {@link Health.add}.
+ *
+ * @example health.add('scanner', (signal) => this.scanner.ping(signal), { timeout: 500, affects: 'ready' });
+ */
 export interface HealthCheckOptions {
   /** In milliseconds, at most 60,000; 1,000 by default. */
   readonly timeout?: number;

@@ -40,6 +40,8 @@ export function withCommonParts(document: OpenAPIObject): OpenAPIObject {
       allowNewFields(operation.responses, complete.components?.schemas ?? {});
     }
   }
+  // Receivers, too.
+  allowNewFields(complete.webhooks, complete.components?.schemas ?? {});
   return complete;
 }
 

@@ -11,6 +11,7 @@ import type { Config } from '../config/config.js';
 import { withCommonParts } from './common-parts.js';
 import type { SchemasObject } from './common-parts.js';
 import { descriptionOf } from './description.js';
+import { webhooksOf } from './document-webhooks.js';
 import { methodsOf, tagsOf } from './operations.js';
 
 type SchemaObject = Exclude<SchemasObject[string], { $ref: string }>;
@@ -48,11 +49,13 @@ export function openApiText(
   if (license !== undefined) {
     Object.assign(config.info, { license: { name: license, identifier: license } });
   }
+  const documented = webhooksOf(app);
+  if (documented !== undefined) config.webhooks = documented.webhooks;
   // The servers have the prefix.
   const document = SwaggerModule.createDocument(app, config, {
     ignoreGlobalPrefix: true,
     // Every operation refers to it.
-    extraModels: [ErrorDto],
+    extraModels: [ErrorDto, ...(documented?.models ?? [])],
   });
   document.info.description = descriptionOf(document, identity.description);
   for (const { operation } of methodsOf(document)) {

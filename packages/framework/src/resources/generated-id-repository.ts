@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import type { PageParameters } from '../http/responses/page.js';
 import { BaseRepository } from './base-repository.js';
@@ -38,8 +38,13 @@ export abstract class GeneratedRepository<
 }
 
 /**
- * The base of the repository of a resource whose ids the database makes: `class ToolsRepository extends
- * GeneratedIdRepository(Tool, { … }) {}`. Nest injects such a class like any provider.
+ * The base of the repository of a resource whose ids the database makes. Nest injects such a class like any provider.
+ *
+ * @example
+ * @Injectable()
+ * export class ToolsRepository extends GeneratedIdRepository<Tool, ListToolsDto>(Tool, {
+ *   name: 'tools', dto: StoredToolDto, filters: TOOL_FILTERS, notFound: () => new ServiceException(TOOL_ERRORS.toolNotFound),
+ * }) {}
  */
 export function GeneratedIdRepository<
   Entity extends Keyed,
@@ -50,7 +55,7 @@ export function GeneratedIdRepository<
   options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
 ): new (
   resources: Resources,
-  idempotency: Idempotency,
+  idempotency?: Idempotency,
 ) => GeneratedRepository<Entity, Content<Entity> & Keyed, Query, Changes> {
   @Injectable()
   class EntityRepository extends GeneratedRepository<
@@ -61,7 +66,7 @@ export function GeneratedIdRepository<
   > {
     constructor(
       @Inject(Resources) resources: Resources,
-      @Inject(Idempotency) idempotency: Idempotency,
+      @Optional() @Inject(Idempotency) idempotency?: Idempotency,
     ) {
       super(resources.generated(entity, options, idempotency));
     }

@@ -69,8 +69,14 @@ export abstract class ChosenIdRepository<
 }
 
 /**
- * The base of the repository of a resource whose clients choose the id: `class ToolsRepository extends ResourceRepository(Tool,
- * { … }) {}`. Nest injects such a class like any provider.
+ * The base of the repository of a resource whose clients choose the id. Nest injects such a class like any provider.
+ *
+ * @example
+ * @Injectable()
+ * export class ToolsRepository extends ResourceRepository<Tool, ListToolsDto>(Tool, {
+ *   name: 'tools', dto: StoredToolDto, filters: TOOL_FILTERS,
+ *   notFound: () => new ServiceException(TOOL_ERRORS.toolNotFound), idTaken: () => new ServiceException(TOOL_ERRORS.toolIdTaken),
+ * }) {}
  */
 export function ResourceRepository<
   Entity extends Identified,

@@ -15,16 +15,26 @@ const UUID_V7 = SchemaModule.forFeature({
   functions: ['uuid_v7()'],
 });
 
+interface ResourceOptions extends Omit<DatabaseSchema, 'entities' | 'owners'> {
+  /** Whether an operation takes an `Idempotency-Key`, by default if the database makes ids: then responses are kept. */
+  readonly idempotency?: boolean;
+}
+
+/** The tables of a resource. */
 @Module({})
 export class ResourceModule {
-  /** Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module. */
+  /**
+   * Adds the tables of a resource to the service's database, and TypeORM's repositories of the entities to the importing module.
+   *
+   * @example imports: [ResourceModule.forFeature([Tool], { migrations: [CreateTools1795722647309] })],
+   */
   static forFeature(
     entities: readonly Type[],
-    schema: Omit<DatabaseSchema, 'entities' | 'owners'>,
+    { idempotency: isIdempotent, ...schema }: ResourceOptions,
   ): DynamicModule {
     const keys = entities.flatMap((entity) => keyColumnOf(entity) ?? []);
     const isUuid = keys.some(({ options }) => options.default === UUID_COLUMN.default);
-    const idempotency = keys.some(isGenerated) ? [IdempotencyModule] : [];
+    const idempotency = (isIdempotent ?? keys.some(isGenerated)) ? [IdempotencyModule] : [];
     return {
       module: ResourceModule,
       imports: [

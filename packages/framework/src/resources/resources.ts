@@ -58,6 +58,7 @@ export const MAX_EXPORTS = 32;
 
 export const LONG_ROWS = 2;
 
+/** What all repositories share. Nest injects it into them. */
 @Injectable()
 export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly figures: ResourceMetrics;
@@ -141,7 +142,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   generated<Entity extends Keyed, Query extends PageParameters<Entity['id']>, Changes = unknown>(
     entity: Type<Entity>,
     options: GeneratedResourceOptions<Entity, Content<Entity> & Keyed, Query, Changes>,
-    idempotency: Idempotency,
+    idempotency: Idempotency | undefined,
   ): GeneratedResource<Entity, Content<Entity> & Keyed, Query, Changes> {
     const { resource, parts, onCreated } = this.base(entity, options, true);
     const creates = new GeneratedCreate({ ...parts, dto: options.dto, idempotency, onCreated });

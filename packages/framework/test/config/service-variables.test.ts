@@ -1,11 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { variable } from '../../src/index.js';
 import type { Variables } from '../../src/index.js';
+import { localConfig } from '../../src/local.js';
 import { IDENTITY } from '../support/identity.js';
+import { TOKEN } from '../support/tokens.js';
 
 const VARIABLES = {
   SMTP_URL: variable.url({ description: 'Sends mails.', example: 'smtp://localhost:1025' }),
@@ -99,6 +101,46 @@ describe("the variables of a service's own", () => {
       expect(mistakesIn({}, { SENDER, [name]: SENDER })).toHaveLength(1);
     },
   );
+
+  describe('on the local instance', () => {
+    const made = vi.fn<() => string>(() => 'made');
+    const variables = {
+      KEY: variable.text({ description: 'A secret.', isOptional: true, local: made }),
+      SIZE: variable.integer({ description: 'A.', min: 1, max: 9, isOptional: true, local: 7 }),
+      OTHER: variable.text({ description: 'B.', isOptional: true }),
+      FIXED: variable.text({ description: 'C.', default: 'c' }),
+    };
+    const local = {
+      url: 'postgres://localhost/local',
+      token: () => Promise.resolve(TOKEN),
+      secret: (name: string, make: () => string) => Promise.resolve(`${name} ${make()}`),
+    };
+    const localVariables = async (environment: Record<string, string>) =>
+      (await localConfig(readConfig(IDENTITY, environment, variables), local, variables)).variables;
+
+    it('have their local values', async () => {
+      const values = { KEY: 'KEY made', SIZE: 7, OTHER: undefined, FIXED: 'c' };
+      expect(await localVariables({})).toEqual(values);
+    });
+
+    it('have the values of the environment if it has some', async () => {
+      made.mockClear();
+      expect(await localVariables({ KEY: 'a', SIZE: '8' })).toMatchObject({ KEY: 'a', SIZE: 8 });
+      expect(made).not.toHaveBeenCalled();
+    });
+
+    it('have no others anywhere else', () => {
+      expect(readConfig(IDENTITY, {}, variables).variables).toMatchObject({ KEY: undefined });
+    });
+
+    it('are checked, too', async () => {
+      const wrong = { SIZE: { ...variables.SIZE, local: '0' } };
+      const config = readConfig(IDENTITY, {}, wrong);
+      await expect(localConfig(config, local, wrong)).rejects.toThrow(
+        'SIZE must be an integer, 1 to 9',
+      );
+    });
+  });
 
   it('have defaults and examples that are valid', () => {
     const days = { description: 'Days.', min: 1, max: 9 };

@@ -9,6 +9,7 @@ import {
   withDatabase,
 } from '../../src/testing.js';
 import type { DatabaseLimits } from '../../src/database/limits.js';
+import { serviceModuleOf } from '../../src/app/framework.module.js';
 import type { Service } from '../../src/app/service.js';
 import { IDENTITY } from './identity.js';
 import type { TestDatabase } from './test-database.js';
@@ -23,9 +24,10 @@ export function start(
   limits: Partial<DatabaseLimits> = {},
 ): Promise<Service> {
   const ports = { PORT: '0', MANAGEMENT_PORT: '0' };
+  const given = { AUTH_TOKEN: TOKEN, ...ports, ...environment };
   return startService(
     app,
-    withDatabase(readConfig(IDENTITY, { AUTH_TOKEN: TOKEN, ...ports, ...environment }), url),
+    withDatabase(readConfig(IDENTITY, given, serviceModuleOf(app).variables), url),
     { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     new AbortController().signal,
     HTTP_LIMITS,

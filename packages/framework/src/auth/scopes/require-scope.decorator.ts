@@ -11,13 +11,12 @@ export const REQUIRED_SCOPES = Reflector.createDecorator<readonly Scope[]>();
  * in the field `x-required-scope` of the operation: OpenAPI 3.1 would allow it in `security`, but linters expect
  * scopes there only for OAuth. The service does not start if a route has neither this decorator nor `@Public()`.
  *
- * ```ts
- * @Get()
- * @RequireScope('bookings:read', 'bookings:approve')
- * ```
- *
  * @param others each of them is enough, too: the field is then a list
  * @throws TypeError if a text cannot be a scope of a token
+ *
+ * @example
+ * @Get()
+ * @RequireScope('bookings:read', 'bookings:approve')
  */
 export function RequireScope(scope: Scope, ...others: readonly Scope[]): MethodDecorator {
   const scopes = [scope, ...others];

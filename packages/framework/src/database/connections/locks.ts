@@ -27,6 +27,7 @@ export const LOCK_LIMITS = {
   shutdown: 3_000,
 } as const;
 
+/** Options of {@link Locks.tryRun}. */
 export interface LockOptions {
   /** Milliseconds until the signal of the job aborts, by default 10 min. */
   readonly timeout?: number;
@@ -55,19 +56,18 @@ export class Locks implements OnModuleDestroy {
    * Runs a job, unless it runs already: in this replica or in another one of the service. The lock has a connection of its own and
    * ends with it, so a replica that is killed hands over at once, and one that is cut off after 20 s.
    *
-   * ```ts
-   * @Interval(60_000)
-   * async expire() {
-   *   await this.locks.tryRun('expire-bookings', (signal) => this.bookings.expire(Actor.system('expire-bookings'), signal));
-   * }
-   * ```
-   *
    * @param name what is locked, such as the name of the job
    * @param job must end when its signal aborts: because the lock is lost, its time is over, or the service shuts down. Until it
    *   has ended, this replica keeps the lock if it can
    * @returns whether it ran
    * @throws what the job throws
    * @throws ServiceException `pool-exhausted` if this replica holds too many locks, `database-unavailable`, `shutting-down`
+   *
+   * @example
+   * @Interval(60_000)
+   * async expire() {
+   *   await this.locks.tryRun('expire-bookings', (signal) => this.bookings.expire(Actor.system('expire-bookings'), signal));
+   * }
    */
   async tryRun(
     name: string,

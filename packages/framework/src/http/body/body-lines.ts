@@ -16,6 +16,7 @@ export const SLOWEST = 16;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
+/** A line of a body of {@link NdjsonLines}. */
 export interface BodyLine {
   /** Counts from 1. */
   readonly number: number;

@@ -19,7 +19,13 @@ type DtoClass = new () => object;
 const MEDIA_TYPES = Symbol('media types');
 const NO_OTHERS = Symbol('no others');
 
-/** Declares the media types of a JSON body of this class. Default: `application/json`. */
+/**
+ * Declares the media types of a JSON body of this class. Default: `application/json`.
+ *
+ * @example
+ * @BodyTypes('application/vnd.tools+json')
+ * export class NewToolDto extends NewOf(Tool) {}
+ */
 export function BodyTypes(...types: MediaTypes): ClassDecorator {
   return (target) => Reflect.defineMetadata(MEDIA_TYPES, types, target);
 }
@@ -27,11 +33,20 @@ export function BodyTypes(...types: MediaTypes): ClassDecorator {
 /**
  * For the class of a `@Query()`: rejects parameters without a constraint, which a mistyped filter would be, and repeated
  * parameters unless their schema is a list.
+ *
+ * @example
+ * @NoOtherParameters()
+ * export class ListToolsDto extends ListOf(Tool, TOOL_FILTERS) {}
  */
 export function NoOtherParameters(): ClassDecorator {
   return (target) => Reflect.defineMetadata(NO_OTHERS, true, target);
 }
 
+/**
+ * The class of a `@Query()` that rejects all parameters.
+ *
+ * @example import(@Query() _query: NoParametersDto) {}
+ */
 @NoOtherParameters()
 export class NoParametersDto {}
 
@@ -40,12 +55,10 @@ export class NoParametersDto {}
  * Properties without a constraint are ignored. These are passed unchanged: an object or array without a class (`@Type()`),
  * which a `@Transform()` finds in `obj[key]`, single parameters, such as `@Query('name')`, and parameters of custom decorators.
  *
- * Nest's ValidationPipe would pass a body unchecked if its type was lost, remove a field `constructor` of a JSON object, and
- * take quadratic time for many unknown fields. The application lists this pipe instead:
+ * Instead of Nest's ValidationPipe, which would pass a body unchecked if its type was lost, remove a field `constructor` of a JSON
+ * object, and take quadratic time for many unknown fields.
  *
- * ```ts
- * providers: [{ provide: APP_PIPE, useClass: DtoPipe }],
- * ```
+ * @example providers: [{ provide: APP_PIPE, useClass: DtoPipe }],
  */
 @Injectable()
 export class DtoPipe implements PipeTransform {
@@ -77,8 +90,7 @@ export class DtoPipe implements PipeTransform {
  * Validates the items of a body that is an array, each as {@link DtoPipe} does. Nest's `ParseArrayPipe` would keep properties
  * that the class lacks.
  *
- * @example
- * createMany(@Body(new DtoArrayPipe(NoteDto)) notes: NoteDto[]) {}
+ * @example createMany(@Body(new DtoArrayPipe(NoteDto)) notes: NoteDto[]) {}
  */
 export class DtoArrayPipe<T extends object> implements PipeTransform {
   /** @throws TypeError for a class without constraints */
@@ -132,6 +144,11 @@ const EXACT = 'exactDigits';
 /**
  * For a property with any JSON: its numbers keep all digits, as `ExactNumber`, unless another constraint needs numbers. Without
  * it, fractions are rounded to doubles. `DtoOf()` and its relatives add it for each column `jsonb`.
+ *
+ * @example
+ * @ExactDigits()
+ * @IsDefined()
+ * readonly specs!: JsonValue;
  */
 export function ExactDigits(): PropertyDecorator {
   return ValidateBy({ name: EXACT, validator: { validate: () => true } });

@@ -188,5 +188,11 @@ export function parseJson(bytes: Buffer, source: JsonSource): unknown {
   return parseAllDigits(text, source);
 }
 
-/** The media types of the body of every PATCH, for `@BodyTypes()` and for OPTIONS: JSON Merge Patch (RFC 7396). */
+/**
+ * The media types of the body of every PATCH, for `@BodyTypes()` and for OPTIONS: JSON Merge Patch (RFC 7396).
+ *
+ * @example
+ * @BodyTypes(...PATCH_TYPES)
+ * export class ToolPatchDto extends PatchOf(Tool) {}
+ */
 export const PATCH_TYPES = ['application/merge-patch+json', 'application/json'] as const;

@@ -12,7 +12,11 @@ import type { UnreadBody } from './json-body.js';
 
 export const NDJSON = 'application/x-ndjson';
 
-/** The lines of an NDJSON body while they arrive: an `AsyncIterable<readonly BodyLine[]>`. */
+/**
+ * The lines of an NDJSON body while they arrive.
+ *
+ * @example import(@NdjsonLines() lines: AsyncIterable<readonly BodyLine[]>) {}
+ */
 export const NdjsonLines = createParamDecorator((_: unknown, context: ExecutionContext) =>
   (context.switchToHttp().getRequest<Request>().body as UnreadBody).lines([NDJSON]),
 );

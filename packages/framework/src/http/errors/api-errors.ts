@@ -52,6 +52,10 @@ const DOCUMENTED = Symbol('documented errors');
 /**
  * Documents the errors of an operation, and the errors that all operations have. Errors of several such decorators stand beside each
  * other; for one error, the decorator nearest to the method has priority.
+ *
+ * @example
+ * @ApiErrors([ERRORS.parameterNotValid, int64Constraint('id')], TOOL_ERRORS.toolNotFound)
+ * @Get(':id/history')
  */
 export function ApiErrors(...errors: readonly DocumentedError[]): MethodDecorator & ClassDecorator {
   return (target: object, name?: string | symbol, descriptor?: PropertyDescriptor) => {

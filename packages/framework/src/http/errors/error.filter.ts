@@ -28,14 +28,13 @@ const FILE_HEADERS = [
 
 /**
  * Sends every error of a request with its number and message. The application lists it before its own filters, because Nest
- * calls the last one first:
+ * calls the last one first.
  *
- * ```ts
+ * @example
  * providers: [
  *   { provide: APP_FILTER, useClass: ErrorFilter },
  *   { provide: APP_FILTER, useClass: MyErrorFilter }, // `@Catch(MyError)`
  * ],
- * ```
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {

@@ -20,7 +20,11 @@ const FIELD_NAMES = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' }
 /** The suffix of the tag of a compressed form: Apache appends `-gzip` or `-br`, Caddy `-zstd`, Jetty `--gzip`. */
 const CODING_SUFFIX = /(?:--?|[;:])(?:gzip|deflate|br|zstd)(?="$)/;
 
-/** @throws ServiceException `precondition-failed` if a proxy has changed the tag */
+/**
+ * Whether a representation has the entity tag that the request asks for (`If-Match`, `If-None-Match`).
+ *
+ * @throws ServiceException `precondition-failed` if a proxy has changed the tag
+ */
 export type Precondition = (representation: object) => boolean;
 
 /**
@@ -47,7 +51,11 @@ function preconditionOf(headers: IncomingHttpHeaders): Precondition | undefined 
 export const requestPrecondition = (_: unknown, context: ExecutionContext) =>
   preconditionOf(context.switchToHttp().getRequest<Request>().headers);
 
-/** The {@link Precondition} of the request, if any. */
+/**
+ * The {@link Precondition} of the request, if any.
+ *
+ * @example remove(@RequestPrecondition() precondition: Precondition | undefined) {}
+ */
 export const RequestPrecondition = createParamDecorator(requestPrecondition);
 
 /** Whether a reading client already has the representation with this tag (RFC 9110, section 13.2.2). */

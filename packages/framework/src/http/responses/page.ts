@@ -7,6 +7,8 @@ import { sendJsonText } from './send-json.js';
 /**
  * Bytes of the filters and the `ids` in a `Link`, so that it passes every proxy: nginx takes 4 kB of header fields from a
  * service (`proxy_buffer_size`).
+ *
+ * @example const description = `Only tools with this name. All filters have at most ${MAX_FILTER_BYTES} bytes.`;
  */
 export const MAX_FILTER_BYTES = 2_000;
 
@@ -46,6 +48,7 @@ export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;
 };
 
+/** What `list` of a repository returns, and a handler: items, with the `Link` to the next ones. */
 export class Page<Parameters extends PageParameters> {
   /**
    * @param items each as JSON, which takes half the time of writing objects

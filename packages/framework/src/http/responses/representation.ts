@@ -12,6 +12,8 @@ const UNCHANGED = ['Cache-Control', 'no-store, no-transform'] as const;
 /**
  * What a handler returns to send JSON with an entity tag, unless the request is a PUT. A reading client that already has this
  * representation gets 304. An interceptor would take 15 to 20 µs more for each request.
+ *
+ * @example return new Representation(await this.tools.find(id));
  */
 export class Representation<Content extends object> {
   constructor(readonly content: Content) {}
@@ -35,7 +37,11 @@ export class Representation<Content extends object> {
   }
 }
 
-/** What a handler of `POST /tools` returns for a new tool, with `Location`. */
+/**
+ * What a handler of `POST /tools` returns for a new tool, with `Location`.
+ *
+ * @example return new Created(await this.tools.create(tool, { actor, idempotencyKey }));
+ */
 export class Created<
   Content extends { readonly id: bigint | string },
 > extends Representation<Content> {

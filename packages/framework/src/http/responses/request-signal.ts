@@ -14,6 +14,8 @@ export const REST = 10_000;
  * An `AbortSignal` for work that can outlast its client or the token of the request. It aborts when the response or its
  * connection closes. When the token is no longer valid, or cannot be verified, it aborts with the error of the response as its
  * reason, and reading the body fails. On a `@Public()` route, no token is checked.
+ *
+ * @example export(@RequestSignal() signal: AbortSignal) {}
  */
 export const RequestSignal = createParamDecorator((_: unknown, context: ExecutionContext) => {
   const http = context.switchToHttp();

@@ -17,6 +17,7 @@ import type { Actor } from '../recording/actor.js';
 import type { ChangeContext } from '../updates/updates.js';
 import { TakenIds } from './taken-ids.js';
 
+/** What `create` takes besides the content, if the database makes the ids. */
 export interface CreateContext extends ChangeContext {
   /**
    * Of a request that was performed before, the result is returned, and nothing is created. It needs an actor, and is not for a
@@ -27,12 +28,15 @@ export interface CreateContext extends ChangeContext {
 
 interface GeneratedCreateOptions<Dto> extends Shared {
   readonly dto: Type<Dto>;
-  readonly idempotency: Idempotency;
+  /** `undefined`: no create has an idempotency key. */
+  readonly idempotency: Idempotency | undefined;
   readonly onCreated: (created: readonly Dto[]) => void;
 }
 
 const KEY_IN_TRANSACTION =
   'a create in a transaction takes no idempotency key: do the whole work with Idempotency.once()';
+
+const KEY_WITHOUT_MODULE = 'a create with an idempotency key needs IdempotencyModule';
 
 /** Creates rows of an entity whose ids the database makes, each in a transaction of its own. */
 export class GeneratedCreate<Dto extends object> {
@@ -90,6 +94,7 @@ export class GeneratedCreate<Dto extends object> {
       actor: requireActor(actor),
       content,
     };
+    if (idempotency === undefined) throw new TypeError(KEY_WITHOUT_MODULE);
     let created: Dto | undefined;
     const result = await withRowErrors(this.options, content, () =>
       idempotency.once(request, dto, async (manager) => (created = await insert(manager)), needed),

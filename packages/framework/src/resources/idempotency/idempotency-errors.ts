@@ -3,7 +3,11 @@ import type { ErrorKind } from '../../errors/error-kind.js';
 
 let defined: Readonly<Record<'idempotencyKeyReused' | 'responseNotKept', ErrorKind>> | undefined;
 
-/** Defined only in a service that uses them: the documents list all defined errors. */
+/**
+ * The errors of {@link Idempotency}. Defined only in a service that uses them: the documents list all defined errors.
+ *
+ * @example @ApiErrors(idempotencyErrors().responseNotKept, idempotencyErrors().idempotencyKeyReused)
+ */
 export function idempotencyErrors() {
   return (defined ??= defineErrors(SERVICE_RANGE, {
     idempotencyKeyReused: {

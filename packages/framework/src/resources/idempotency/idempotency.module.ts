@@ -4,6 +4,11 @@ import { Idempotency } from './idempotency.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 import { CreateIdempotencyKeys1795651200000 } from './migrations/1795651200000-create-idempotency-keys.js';
 
+/**
+ * {@link Idempotency} and its table, for a service whose clients choose all ids. A resource with ids of the database brings it.
+ *
+ * @example imports: [IdempotencyModule],
+ */
 @Module({
   imports: [
     SchemaModule.forFeature({

@@ -54,6 +54,7 @@ export type RepeatableRequest = Repeatable &
       }
   );
 
+/** What {@link Idempotency.performOnce} resolves to. */
 export interface Performed<Result> {
   readonly result: Result;
   /** Whether an earlier request has done the work. */
@@ -120,6 +121,10 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
    * @param dto the class from which a kept result is restored: each property must be validated
    * @param work like the work of {@link Transactions.run}
    * @throws ServiceException `idempotency-key-reused` if the content differs, `response-not-kept`, or any error of the database
+   *
+   * @example
+   * const request = { key, operation: 'begin a loan', actor, content: loan };
+   * return this.idempotency.once(request, StoredLoanDto, (manager) => this.loans.create(loan, { manager, actor }));
    */
   async once<Result extends object>(
     request: RepeatableRequest,
@@ -133,9 +138,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   /**
    * Like {@link once}, whose published type has no place for it, and tells whether an earlier request has done the work.
    *
-   * ```ts
-   * const { result, isReplay } = await this.idempotency.performOnce(request, StoredLoanDto, work);
-   * ```
+   * @example const { result, isReplay } = await this.idempotency.performOnce(request, StoredLoanDto, work);
    */
   async performOnce<Result extends object>(
     request: RepeatableRequest,

@@ -16,7 +16,13 @@ const IDEMPOTENCY_KEY = new RegExp(
   String.raw`^(?:"((?:[ !#-\[\]-~]|\\["\\]){1,${MAX_LENGTH}})"|([!#-+\--~]{1,${MAX_LENGTH}}))$`,
 );
 
-/** Documents the header field of an operation. Its errors are {@link idempotencyErrors}. */
+/**
+ * Documents the header field of an operation. Its errors are {@link idempotencyErrors}.
+ *
+ * @example
+ * @ApiIdempotencyKey()
+ * @Post('returns')
+ */
 export const ApiIdempotencyKey = () =>
   ApiHeader({
     name: 'Idempotency-Key',
@@ -29,6 +35,8 @@ export const ApiIdempotencyKey = () =>
 /**
  * The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). The service does not start if a
  * `@Public()` route has it: unauthenticated callers would get each other's kept responses.
+ *
+ * @example create(@RequestIdempotencyKey() idempotencyKey: string | undefined) {}
  */
 export const RequestIdempotencyKey = needingPrincipal(
   '@RequestIdempotencyKey()',

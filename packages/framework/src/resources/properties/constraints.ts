@@ -14,6 +14,8 @@ export type ConstraintErrors = Readonly<Record<string, ErrorKind>>;
 /**
  * Performs work on the database. A violation of one of the constraints, such as a foreign key or a unique key, becomes its
  * declared error; any other error is rethrown.
+ *
+ * @example await withConstraintErrors({ loans_tool_id_key: LOAN_ERRORS.loanToolOnLoan }, () => this.rows.insert(loan));
  */
 export async function withConstraintErrors<Result>(
   errors: ConstraintErrors,

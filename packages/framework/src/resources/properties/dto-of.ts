@@ -25,8 +25,10 @@ export type Content<Entity> = Omit<Entity, Nullable<Entity>> & {
 };
 
 /**
- * A class with properties of an entity, by default with all, and their validations and schemas: `class StoredGardenDto extends
- * DtoOf(Garden) {}`. A null of the database is absent in JSON, so a nullable property must be optional.
+ * A class with properties of an entity, by default with all, and their validations and schemas. A null of the database is absent in
+ * JSON, so a nullable property must be optional.
+ *
+ * @example export class StoredToolDto extends DtoOf(Tool) {}
  */
 export function DtoOf<Entity extends object, Name extends keyof Entity = keyof Entity>(
   entity: Type<Entity>,
@@ -40,6 +42,8 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
 /**
  * The class of the body of a create: the properties of an entity without those that the database fills or the service
  * manages. One with a default is optional.
+ *
+ * @example export class NewToolDto extends NewOf(Tool) {}
  */
 export function NewOf<Entity extends Keyed>(
   entity: Type<Entity>,
@@ -51,6 +55,8 @@ export function NewOf<Entity extends Keyed>(
 /**
  * The class of the body of a PUT: the properties of an entity that can change, and the id, which can be absent. One with a default is
  * optional.
+ *
+ * @example export class ToolReplacementDto extends ReplacementOf(Tool) {}
  */
 export function ReplacementOf<Entity extends Keyed>(
   entity: Type<Entity>,
@@ -70,6 +76,10 @@ export function ReplacementOf<Entity extends Keyed>(
 /**
  * The class of a JSON Merge Patch (RFC 7396): the properties of an entity that can change, all of them optional. Null removes
  * a value whose column is nullable.
+ *
+ * @example
+ * @BodyTypes(...PATCH_TYPES)
+ * export class ToolPatchDto extends PatchOf(Tool) {}
  */
 export function PatchOf<Entity extends Keyed>(
   entity: Type<Entity>,

@@ -11,7 +11,11 @@ import type { PropertyOptions } from './property.js';
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Swagger's types allow only numbers, but the document is written with exact digits. */
+/**
+ * The schema of an `int64`. Swagger's types allow only numbers, but the document is written with exact digits.
+ *
+ * @example @ApiParam({ name: 'id', schema: { ...INT64_SCHEMA, example: 7 } })
+ */
 export const INT64_SCHEMA = {
   type: 'integer',
   format: 'int64',
@@ -19,7 +23,14 @@ export const INT64_SCHEMA = {
   maximum: MAX_INT64 as unknown as number,
 } as const;
 
-/** The options of a column: `@Column(INT64_COLUMN)`. pg returns int8 as text. */
+/**
+ * The options of a column whose property is a `bigint`. pg returns int8 as text.
+ *
+ * @example
+ * @Column(INT64_COLUMN)
+ * @Int64Field({ description: 'The tool that is lent.', example: 2 })
+ * readonly toolId!: bigint;
+ */
 export const INT64_COLUMN = {
   type: 'bigint',
   transformer: {
@@ -40,7 +51,11 @@ export function parseInt64(text: string): bigint | undefined {
 
 const RANGE = `must be an integer between ${MIN_INT64} and ${MAX_INT64}`;
 
-/** The message for any other parameter. */
+/**
+ * The message for a parameter of a path or a query that is no 64-bit integer.
+ *
+ * @example @ApiErrors([ERRORS.parameterNotValid, int64Constraint('id')])
+ */
 export function int64Constraint(name: string): string {
   return `${name} ${RANGE}, as digits without leading zeros`;
 }
@@ -51,12 +66,25 @@ export const INT64: Kind<bigint> = {
   constraintOf: int64Constraint,
 };
 
-/** Declares the type, validation and schema of a property of type `bigint`. */
+/**
+ * Declares the type, validation and schema of a property of type `bigint`.
+ *
+ * @example
+ * @Column(INT64_COLUMN)
+ * @Int64Field({ description: 'The tool that is lent.', example: 2 })
+ * readonly toolId!: bigint;
+ */
 export function Int64Field(options: PropertyOptions<number>): PropertyDecorator {
   return Field({ ...INT64_SCHEMA, ...options }, IsInt64(), Declares({ kind: INT64 }));
 }
 
-/** Declares a query parameter that is a 64-bit integer, in a property of type `bigint`. */
+/**
+ * Declares a query parameter that is a 64-bit integer, in a property of type `bigint`.
+ *
+ * @example
+ * @Int64Parameter('Only loans of this tool.')
+ * readonly toolId?: bigint;
+ */
 export function Int64Parameter(description: string): PropertyDecorator {
   return Field(
     { ...INT64_SCHEMA, description, isOptional: true },
@@ -66,13 +94,12 @@ export function Int64Parameter(description: string): PropertyDecorator {
 }
 
 /**
- * Requires a 64-bit integer in a body, and makes it a `bigint`. In the class of a DTO:
+ * Requires a 64-bit integer in a body, and makes it a `bigint`. For the class of a DTO.
  *
- * ```ts
+ * @example
  * @ApiProperty({ ...INT64_SCHEMA, description: 'The number of the tool.' })
  * @IsInt64()
  * readonly id!: bigint;
- * ```
  */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
@@ -88,5 +115,9 @@ export function IsInt64(): PropertyDecorator {
 /**
  * Parses a path parameter, percent-decoded: `/tools/%31` is `/tools/1` (RFC 3986, section 6.2.2.2). Only the canonical decimal form is
  * valid, so that each resource has a single path.
+ *
+ * @throws ServiceException `parameter-not-valid`
+ *
+ * @example find(@Param('id', Int64Pipe) id: bigint) {}
  */
 export class Int64Pipe extends ParameterPipe(parseInt64, int64Constraint) {}

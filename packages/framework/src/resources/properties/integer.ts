@@ -10,6 +10,11 @@ interface IntegerOptions extends PropertyOptions<number> {
 /**
  * Declares the type, validation and schema of a property of type `number`, of a column `integer` or `smallint`. The bounds must
  * be safe integers within the range of the column.
+ *
+ * @example
+ * @Column('smallint')
+ * @IntegerField({ description: 'Shelf of the tool.', minimum: 1, maximum: 500 })
+ * readonly shelf!: number;
  */
 export function IntegerField(options: IntegerOptions): PropertyDecorator {
   const { minimum, maximum } = options;

@@ -15,7 +15,14 @@ export interface PropertyOptions<Example> {
   readonly isOptional?: boolean;
 }
 
-/** Skips the validation of an absent property. Not `@IsOptional()`, which also lets null pass. */
+/**
+ * Skips the validation of an absent property. Not `@IsOptional()`, which also lets null pass.
+ *
+ * @example
+ * @IfPresent()
+ * @IsText()
+ * readonly note?: string;
+ */
 export function IfPresent(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }

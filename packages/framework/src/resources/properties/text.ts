@@ -7,8 +7,10 @@ import type { PropertyOptions } from './property.js';
 import { NO_TEXT } from './storable.js';
 
 /**
- * Any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000` and cannot match
+ * The schema of any text without U+0000. The pattern works in ECMAScript, Java, Python and Go, whose RE2 has no `\u0000` and cannot match
  * unpaired surrogates.
+ *
+ * @example @ApiProperty({ ...TEXT_SCHEMA, maxLength: 200, description: 'The name of the tool.' })
  */
 export const TEXT_SCHEMA = { type: 'string', pattern: String.raw`^[^\x00]*$` } as const;
 
@@ -26,7 +28,14 @@ interface Lengths {
 
 export interface TextOptions extends PropertyOptions<string>, Lengths {}
 
-/** Declares the validation and schema of a text of any script. */
+/**
+ * Declares the validation and schema of a text of any script. Lengths are in code points.
+ *
+ * @example
+ * @Column('text')
+ * @TextField({ description: 'The name of the tool.', minLength: 1, maxLength: 200 })
+ * readonly name!: string;
+ */
 export function TextField(options: TextOptions): PropertyDecorator {
   const description = `${options.description} It must not contain U+0000 or unpaired surrogates.`;
   return Field(
@@ -37,20 +46,26 @@ export function TextField(options: TextOptions): PropertyDecorator {
 }
 
 /**
- * Requires text that PostgreSQL can store, optionally of bounded length. In the class of a DTO:
+ * Requires text that PostgreSQL can store, optionally of bounded length. For the class of a DTO.
  *
- * ```ts
+ * @example
  * @ApiProperty({ ...TEXT_SCHEMA, maxLength: 200, description: 'The name of the tool.' })
  * @IsText({ maxLength: 200 })
  * readonly name!: string;
- * ```
  */
 export function IsText({ minLength = 0, maxLength = Infinity }: Lengths = {}): PropertyDecorator {
   const isBounded = minLength > 0 || maxLength < Infinity;
   return applyDecorators(IsStorableText(), ...(isBounded ? [HasLength(minLength, maxLength)] : []));
 }
 
-/** Requires text that PostgreSQL can store: no U+0000 (manual, chapter 8.3), and nothing that has no UTF-8 form. */
+/**
+ * Requires text that PostgreSQL can store: no U+0000 (manual, chapter 8.3), and nothing that has no UTF-8 form.
+ *
+ * @example
+ * @IsStorableText()
+ * @Matches(/^[A-Z]+$/)
+ * readonly code!: string;
+ */
 export function IsStorableText(): PropertyDecorator {
   return Satisfies(
     'isStorableText',

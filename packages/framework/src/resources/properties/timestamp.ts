@@ -26,8 +26,13 @@ class UtcParameter {
 }
 
 /**
- * The options of a column: `@Column(TIMESTAMP_COLUMN)`. pg would write a `Date` with the local offset in whole minutes, but
- * before about 1900, many offsets had seconds.
+ * The options of a column whose property is a `Date`. pg would write it with the local offset in whole minutes, but before about 1900,
+ * many offsets had seconds.
+ *
+ * @example
+ * @CreateDateColumn(TIMESTAMP_COLUMN)
+ * @TimestampField({ description: 'When it was lent.' })
+ * readonly lentAt!: Filled<Date>;
  */
 export const TIMESTAMP_COLUMN = {
   type: 'timestamptz',
@@ -60,7 +65,14 @@ const TIMESTAMP: Kind<Date> = {
     `${name} must be an existing date and time with an offset, as in RFC 3339, in the years 0001 to 9999 (UTC), with at most milliseconds, such as 2024-03-01T10:00:00.000Z`,
 };
 
-/** Declares the type, validation and schema of a property of type `Date`. */
+/**
+ * Declares the type, validation and schema of a property of type `Date`.
+ *
+ * @example
+ * @Column(TIMESTAMP_COLUMN)
+ * @TimestampField({ description: 'When it has to be back.' })
+ * readonly due!: Date;
+ */
 export function TimestampField(options: PropertyOptions<string>): PropertyDecorator {
   const description = `${options.description} At most milliseconds; returned in UTC.`;
   return Field(

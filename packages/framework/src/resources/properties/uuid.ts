@@ -13,8 +13,13 @@ const HYPHENATED = /^[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}$/;
 export const UUID_SCHEMA = { type: 'string', format: 'uuid', pattern: HYPHENATED.source } as const;
 
 /**
- * The options of a primary key that the database makes: `@PrimaryColumn(UUID_COLUMN)`. Its UUIDs have version 7, so the newest
- * rows are at the end of the index, and of each list.
+ * The options of a primary key that the database makes. Its UUIDs have version 7, so the newest rows are at the end of the index, and
+ * of each list.
+ *
+ * @example
+ * @PrimaryColumn(UUID_COLUMN)
+ * @UuidField({ description: 'The id of the loan.' })
+ * readonly id!: Filled<string>;
  */
 export const UUID_COLUMN = { type: 'uuid', default: () => 'uuid_v7()' } as const;
 
@@ -41,15 +46,34 @@ function IsUuid(): PropertyDecorator {
   );
 }
 
-/** Declares the type, validation and schema of a UUID, in a property of type `string`. */
+/**
+ * Declares the type, validation and schema of a UUID, in a property of type `string`.
+ *
+ * @example
+ * @Column('uuid')
+ * @UuidField({ description: 'The loan that it prolongs.' })
+ * readonly loanId!: string;
+ */
 export function UuidField(options: PropertyOptions<string>): PropertyDecorator {
   return Field({ ...UUID_SCHEMA, ...options }, IsUuid(), Declares({ kind: UUID }));
 }
 
-/** Declares a query parameter that is a UUID, in a property of type `string`. */
+/**
+ * Declares a query parameter that is a UUID, in a property of type `string`.
+ *
+ * @example
+ * @UuidParameter('Only notices of this loan.')
+ * readonly loanId?: string;
+ */
 export function UuidParameter(description: string): PropertyDecorator {
   return UuidField({ description, isOptional: true });
 }
 
-/** Parses a path parameter, in any case. */
+/**
+ * Parses a path parameter, in any case.
+ *
+ * @throws ServiceException `parameter-not-valid`
+ *
+ * @example find(@Param('id', UuidPipe) id: string) {}
+ */
 export class UuidPipe extends ParameterPipe(parseUuid, uuidConstraint) {}

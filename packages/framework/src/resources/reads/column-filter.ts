@@ -54,6 +54,8 @@ const UNORDERED = /^(bool(ean)?|text|bytea|jsonb|xml|money|point|.*\[\])$/;
  * Selects the rows whose column equals the value. The table needs an index on the column and the id.
  *
  * @param property a property of the entity, or the name of its column, quoted or not: `user` is the column, not the function of SQL
+ *
+ * @example export const LOAN_FILTERS = { toolId: isEqual('toolId') };
  */
 export function isEqual<Property extends string>(
   property: Property,
@@ -70,7 +72,11 @@ export function isEqual<Property extends string>(
   });
 }
 
-/** Selects the rows whose property is one of several values: `kind=a,b`, or `kind=a&kind=b`. */
+/**
+ * Selects the rows whose property is one of several values: `kind=a,b`, or `kind=a&kind=b`.
+ *
+ * @example export const TOOL_FILTERS = { kind: isIn('kind') };
+ */
 export function isIn<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'values'> {
@@ -88,21 +94,33 @@ export function isIn<Property extends string>(
   });
 }
 
-/** Selects the rows whose number, time, day or UUID is the value or greater. */
+/**
+ * Selects the rows whose number, time, day or UUID is the value or greater.
+ *
+ * @example export const TOOL_FILTERS = { priceFrom: isAtLeast('price') };
+ */
 export function isAtLeast<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'value'> {
   return compared(property, 'is at least the value', '>=');
 }
 
-/** Selects the rows whose number, time, day or UUID is the value or less. */
+/**
+ * Selects the rows whose number, time, day or UUID is the value or less.
+ *
+ * @example export const TOOL_FILTERS = { priceTo: isAtMost('price') };
+ */
 export function isAtMost<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'value'> {
   return compared(property, 'is at most the value', '<=');
 }
 
-/** Selects the rows whose number, time, day or UUID is one of two values, or between them: `price=10,20`. */
+/**
+ * Selects the rows whose number, time, day or UUID is one of two values, or between them: `price=10,20`.
+ *
+ * @example export const TOOL_FILTERS = { price: isBetween('price') };
+ */
 export function isBetween<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'range'> {
@@ -122,6 +140,8 @@ export function isBetween<Property extends string>(
 /**
  * Selects the rows whose text has the value in its first 4,000 characters, in upper or lower case. The table needs a GIN index
  * (docs/framework/reading.md).
+ *
+ * @example export const TOOL_FILTERS = { name: contains('name') };
  */
 export function contains<Property extends string>(
   property: Property,
@@ -141,7 +161,11 @@ export function contains<Property extends string>(
   });
 }
 
-/** Selects the rows whose text begins with the value, in the same case. The index of `@Sortable()` serves lists sorted by the property. */
+/**
+ * Selects the rows whose text begins with the value, in the same case. The index of `@Sortable()` serves lists sorted by the property.
+ *
+ * @example export const TOOL_FILTERS = { name: startsWith('name') };
+ */
 export function startsWith<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'prefix'> {
@@ -164,7 +188,11 @@ export function startsWith<Property extends string>(
   });
 }
 
-/** With `true`, selects the rows without a value; with `false`, those with one. */
+/**
+ * With `true`, selects the rows without a value; with `false`, those with one.
+ *
+ * @example export const TOOL_FILTERS = { isAvailable: isNull('borrower') };
+ */
 export function isNull<Property extends string>(
   property: Property,
 ): ColumnFilter<Property, 'flag'> {

@@ -79,7 +79,11 @@ export function ListOf(
   return ListQuery;
 }
 
-/** The class of the query of an export: the filters of a list, and `after`. */
+/**
+ * The class of the query of an export: the filters of a list, and `after`.
+ *
+ * @example export class ExportToolsDto extends ExportOf(ListToolsDto) {}
+ */
 export function ExportOf<Query extends PageParameters>(
   list: Type<Query>,
 ): Type<Omit<Query, (typeof ONLY_LISTS)[number]>> {

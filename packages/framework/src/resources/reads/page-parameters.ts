@@ -28,6 +28,10 @@ export function LimitParameter(): PropertyDecorator {
 /**
  * Declares the validation and schema of a filter that is text. Without `maxLength`, only the total length of all filters is
  * bounded.
+ *
+ * @example
+ * @TextParameter({ description: 'Only tools of this maker.', maxLength: 200 })
+ * readonly maker?: string;
  */
 export function TextParameter(parameter: Omit<TextOptions, 'isOptional'>): PropertyDecorator {
   return Field(
@@ -37,7 +41,14 @@ export function TextParameter(parameter: Omit<TextOptions, 'isOptional'>): Prope
   );
 }
 
-/** For each filter of a query: all filters together must fit into the `Link` to the next page. */
+/**
+ * For each filter of a query: all filters together must fit into the `Link` to the next page.
+ *
+ * @example
+ * @AreFiltersShort()
+ * @Matches(/^[A-Z]+$/)
+ * readonly code?: string;
+ */
 export function AreFiltersShort(): PropertyDecorator {
   return Satisfies(
     'areFiltersShort',
@@ -53,7 +64,11 @@ export function AreFiltersShort(): PropertyDecorator {
 const AFTER =
   'Only items after this one: the last id that was received. The `Link` of a page has this value.';
 
-/** The parameters of a list without its filters. */
+/**
+ * The parameters of a list without its filters, for a list that is not of an entity.
+ *
+ * @example class ListNoticesDto extends ListParameters {}
+ */
 export class ListParameters {
   @LimitParameter()
   readonly limit: number = 50;
@@ -62,7 +77,11 @@ export class ListParameters {
   readonly after?: bigint;
 }
 
-/** Like {@link ListParameters}, for ids that are UUIDs. */
+/**
+ * Like {@link ListParameters}, for ids that are UUIDs.
+ *
+ * @example class ListNoticesDto extends UuidListParameters {}
+ */
 export class UuidListParameters {
   @LimitParameter()
   readonly limit: number = 50;

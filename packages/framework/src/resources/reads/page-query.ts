@@ -11,6 +11,11 @@ import type { Sort } from './sort.js';
  */
 export type BindParameter = (value: unknown, column?: string) => string;
 
+/**
+ * A condition in SQL, for what {@link ColumnFilter} cannot express.
+ *
+ * @example const ofMaker: Filter<string> = { where: (value, parameter) => `specs->>'maker' = ${parameter(value)}`, isSearch: true };
+ */
 export interface Filter<Value> {
   /**
    * Returns the condition for a row in SQL.
@@ -53,16 +58,25 @@ export interface GroupedPage extends Pick<PageQuery, 'sort' | 'limit' | 'maxByte
   readonly types: readonly string[];
 }
 
-/** A filter for each parameter of a query that not every page has. */
+/**
+ * A filter for each parameter of a query that not every page has.
+ *
+ * @example export const TOOL_FILTERS: Filters<ListToolsDto> = { kind: isEqual('kind'), maker: ofMaker };
+ */
 export type Filters<Query> = {
   readonly [Name in Exclude<keyof Query, keyof PageParameters>]-?: Filter<NonNullable<Query[Name]>>;
 };
 
-/** The values that columns of all rows of a list have, by property; `null`: none. */
+/**
+ * The values that columns of all rows of a list have, by property; `null`: none.
+ *
+ * @example return this.loans.list(query, { where: { toolId: id } });
+ */
 export type Where<Entity = Readonly<Record<string, unknown>>> = {
   readonly [Property in keyof Entity]?: Entity[Property];
 };
 
+/** What `list` of a repository takes besides the query. */
 export interface ListContext<Entity = Readonly<Record<string, unknown>>> extends ActorOption {
   /** Only rows with these values: a nested list, whose `Link` does not repeat what the path says. */
   readonly where?: Where<Entity>;

@@ -17,6 +17,12 @@ export const SORTED_CHARACTERS = 100;
 /**
  * Declares that lists can be sorted by a column. The table needs an index on it and the id; without, the start fails with an error that
  * has the statement.
+ *
+ * @example
+ * @Sortable()
+ * @Column('text')
+ * @TextField({ description: 'The name of the tool.' })
+ * readonly name!: string;
  */
 export function Sortable(): PropertyDecorator {
   return ({ constructor }, name) => {

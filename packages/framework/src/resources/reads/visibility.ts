@@ -8,9 +8,7 @@ import type { UsedFilter, Where } from './page-query.js';
 /**
  * Says which rows a principal sees and changes: those with these values, or `all`.
  *
- * ```ts
- * visible: (principal) => hasScope(principal, 'bookings:approve') ? 'all' : { createdBy: principal.id },
- * ```
+ * @example visible: (principal) => (hasScope(principal, 'bookings:approve') ? 'all' : { createdBy: principal.id }),
  */
 export type Visible<Entity> = (principal: Principal) => Where<Entity> | 'all';
 

@@ -16,9 +16,7 @@ export const Actor = {
   /**
    * The actor of a job, which no request begins: the change records name `system` and the job. Each call is a run of its own.
    *
-   * ```ts
-   * await this.bookings.patch(id, { status: 'expired' }, { actor: Actor.system('expire-bookings') });
-   * ```
+   * @example await this.bookings.patch(id, { status: 'expired' }, { actor: Actor.system('expire-bookings') });
    */
   system: (job: string): Actor => ({
     principal: { kind: 'system', id: job, scopes: 'all' },
@@ -34,7 +32,11 @@ const actorOfRequest = createParamDecorator((_: unknown, context: ExecutionConte
   return { principal: requirePrincipal(request), requestId: request.id };
 });
 
-/** The {@link Actor} of the request's changes. The service does not start if a `@Public()` route has it. */
+/**
+ * The {@link Actor} of the request's changes. The service does not start if a `@Public()` route has it.
+ *
+ * @example create(@RequestActor() actor: Actor) {}
+ */
 export const RequestActor = needingPrincipal('@RequestActor()', actorOfRequest);
 
 /** @deprecated named {@link RequestActor} */

@@ -28,11 +28,13 @@ interface UpdatesOptions<Entity extends Keyed> extends Omit<Shared, 'tracer' | '
   readonly onChanged?: (row: Entity) => void;
 }
 
+/** Who makes a change, and in which transaction. */
 export interface ChangeContext extends ActorOption {
   /** The change becomes part of the transaction of this manager (docs/framework/transactions.md). */
   readonly manager?: EntityManager;
 }
 
+/** What `replace`, `patch` and `remove` take besides the id and the content. */
 export interface UpdateContext extends ChangeContext {
   /** The change is made only if the stored row meets it. */
   readonly precondition?: Precondition | undefined;

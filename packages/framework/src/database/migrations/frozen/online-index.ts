@@ -10,6 +10,8 @@ const LOOK = 1_000;
  * migration that was killed still builds the index, waits for that session.
  *
  * @param definition what follows the name in `CREATE INDEX`
+ *
+ * @example await createIndexOnline(queryRunner, 'loans_due_id_idx', 'ON "loans" ("due", "id")');
  */
 export async function createIndexOnline(
   queryRunner: QueryRunner,
@@ -26,7 +28,11 @@ export async function createIndexOnline(
   await queryRunner.query(`CREATE INDEX CONCURRENTLY "${name}" ${definition}`);
 }
 
-/** Drops an index, if there is one, while others write to its table. The migration must have `transaction = false`. */
+/**
+ * Drops an index, if there is one, while others write to its table. The migration must have `transaction = false`.
+ *
+ * @example await dropIndexOnline(queryRunner, 'loans_due_id_idx');
+ */
 export async function dropIndexOnline(queryRunner: QueryRunner, name: string): Promise<void> {
   await queryRunner.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
 }

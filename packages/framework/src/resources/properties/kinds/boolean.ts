@@ -9,7 +9,13 @@ export const BOOLEAN: Kind<boolean> = {
   constraintOf: (name) => `${name} must be true or false`,
 };
 
-/** Declares a property of type `boolean`, with a column `boolean`. */
+/**
+ * Declares a property of type `boolean`, with a column `boolean`.
+ *
+ * @example
+ * @BooleanField({ description: 'Whether it can be lent.', default: true })
+ * readonly isActive!: Defaulted<boolean>;
+ */
 export function BooleanField(options: ColumnFieldOptions<boolean>): PropertyDecorator {
   return ColumnField(
     options,

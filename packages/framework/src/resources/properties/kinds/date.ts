@@ -21,7 +21,13 @@ const DATE: Kind<string> = {
     `${name} must be an existing day of the years 0001 to 9999, such as 2024-02-29`,
 };
 
-/** Declares a day in a property of type `string`, with a column `date`. */
+/**
+ * Declares a day in a property of type `string`, with a column `date`.
+ *
+ * @example
+ * @DateField({ description: 'When it was bought.', isOptional: true })
+ * readonly boughtOn!: string | null;
+ */
 export function DateField(options: ColumnFieldOptions<string>): PropertyDecorator {
   return ColumnField(
     options,

@@ -17,6 +17,10 @@ interface DecimalOptions extends ColumnFieldOptions<string> {
 /**
  * Declares a decimal number in a property of type `string`, with a column `numeric(precision, scale)`. A value has at most these digits,
  * and is stored and returned with all digits after the point: `"12.5"` becomes `"12.50"`.
+ *
+ * @example
+ * @DecimalField({ description: 'What it costs.', precision: 10, scale: 2, minimum: '0' })
+ * readonly price!: string;
  */
 export function DecimalField({
   precision,

@@ -16,6 +16,10 @@ interface DoubleOptions extends ColumnFieldOptions<number> {
  * Declares a property of type `number`, with a column `double precision`, such as for a measurement. A fraction is read as the nearest
  * double, whose digits come back. An integer that no double has is rejected, and so are infinity and numbers nearer to zero than 1e-307.
  * `DecimalField` keeps all digits.
+ *
+ * @example
+ * @DoubleField({ description: 'What it weighs, in kg.', minimum: 0 })
+ * readonly weight!: number;
  */
 export function DoubleField({ minimum, maximum, ...options }: DoubleOptions): PropertyDecorator {
   const isValid = (value: unknown): value is number =>

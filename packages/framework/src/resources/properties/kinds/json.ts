@@ -23,6 +23,10 @@ interface JsonOptions extends ColumnFieldOptions<JsonValue> {
 /**
  * Declares a property with any JSON but null, of type `JsonValue`, with a column `jsonb`. Numbers keep all digits. The JSON is nested as
  * deeply as a body can be.
+ *
+ * @example
+ * @JsonField({ description: 'What its maker says of it.', maxBytes: 4_096 })
+ * readonly specs!: JsonValue;
  */
 export function JsonField({ maxBytes = 65_536, ...options }: JsonOptions): PropertyDecorator {
   return ColumnField(

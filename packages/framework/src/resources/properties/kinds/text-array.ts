@@ -11,7 +11,13 @@ interface TextArrayOptions extends Omit<ColumnFieldOptions<readonly string[]>, '
   readonly default?: readonly [];
 }
 
-/** Declares texts in a property of type `string[]`, with a column `text[]`. They keep their order, and can be equal. */
+/**
+ * Declares texts in a property of type `string[]`, with a column `text[]`. They keep their order, and can be equal.
+ *
+ * @example
+ * @TextArrayField({ description: 'Words to find it by.', maxItems: 20, maxLength: 50 })
+ * readonly tags!: readonly string[];
+ */
 export function TextArrayField({
   maxItems,
   maxLength,

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { PublishedFeed } from '@resource-service/changes';
+import type { Feed, RecordedChange } from '@resource-service/changes';
+import { SharedReads } from './shared-reads.js';
+
+/** The newest position of each resource, as text. */
+export type Positions = Readonly<Record<string, string>>;
+
+/** The feeds that clients can read, by the name of the resource in `type`. */
+@Injectable()
+export class WebhookFeeds {
+  private known: ReadonlyMap<string, SharedReads> | undefined;
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** What `FeedModule` offers. */
+  get published(): readonly PublishedFeed[] {
+    const instances = this.discovery.getProviders().map(({ instance }) => instance as unknown);
+    return instances.filter((instance) => instance instanceof PublishedFeed);
+  }
+
+  get names(): readonly string[] {
+    return [...this.all.keys()];
+  }
+
+  /** @throws ServiceException as after any error of the database */
+  latest(): Promise<Positions> {
+    return this.positions((feed) => feed.latest());
+  }
+
+  /** The positions before the oldest changes that are left. */
+  oldest(): Promise<Positions> {
+    return this.positions((feed) => feed.oldest());
+  }
+
+  /** The next changes after a position, at once. */
+  next(resource: string, position: bigint): Promise<readonly RecordedChange[]> {
+    return this.all.get(resource)!.next(position);
+  }
+
+  /** The change of a message; `undefined` if it is no longer kept, or the message is of no change. */
+  async find(resource: string, messageId: string): Promise<RecordedChange | undefined> {
+    const [, position] = /_(\d+)$/.exec(messageId) ?? [];
+    const reads = this.all.get(resource);
+    return position === undefined ? undefined : reads?.feed.find(BigInt(position));
+  }
+
+  private async positions(read: (feed: Feed) => Promise<bigint>): Promise<Positions> {
+    const found = [...this.all].map(
+      async ([name, { feed }]) => [name, String(await read(feed))] as const,
+    );
+    return Object.fromEntries(await Promise.all(found));
+  }
+
+  /** Known when all providers are made. */
+  private get all(): ReadonlyMap<string, SharedReads> {
+    const feeds = () =>
+      this.published.map(({ feed, docs }) => [docs.property, new SharedReads(feed)] as const);
+    return (this.known ??= new Map(feeds()));
+  }
+}
