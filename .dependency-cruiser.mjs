@@ -225,7 +225,7 @@ export default {
     },
     includeOnly: PROJECT,
     // Has its own packages.
-    exclude: '^examples/tool-library/',
+    exclude: '^examples/(tool-library|bookings)/',
     doNotFollow: '^(test|bench)/',
   },
 };

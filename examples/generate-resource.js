@@ -59,12 +59,12 @@ function withoutPlants(text) {
     .replaceAll('../../test/', '../');
 }
 
-/** The list of scopes ends with `changes:read`. The privileges on the table are those on `plants`. */
+/** After the scopes of resources, `changes:read` follows. The privileges on the table are those on `plants`. */
 function withNames(document) {
   const scopes = [`${many}:read`, `${many}:write`];
   const after = (mark) => scopes.map((scope) => `, ${mark}${scope}${mark}`).join('');
   return document
-    .replaceAll(' and `changes:read`', (end) => `${after('`')}${end}`)
+    .replaceAll(', `changes:read`', (end) => `${after('`')}${end}`)
     .replaceAll(', "changes:read"', (end) => `${after('"')}${end}`)
     .replace(/^\| `plants`(, `\w+`)*/m, (tables) => `${tables}, \`${many}\``);
 }

@@ -220,7 +220,9 @@ async function operations() {
 /** The operations in an order in which all examples succeed: one may refer to what another resource stores. */
 async function operationsToRun() {
   const all = await operations();
-  return all.toSorted((one, other) => references(one.path) - references(other.path));
+  // Webhooks send requests to the addresses of their examples, and have ids that no example can know.
+  const local = all.filter(({ path }) => !path.startsWith('/webhooks'));
+  return local.toSorted((one, other) => references(one.path) - references(other.path));
 }
 
 /** How many members of the resource with this path are ids of other resources. */
@@ -512,7 +514,7 @@ describe('the reference', () => {
     await found.click();
     const place = reading.locator(`[id="${address.slice(1)}"]`);
     await expect.poll(async () => (await place.boundingBox())?.y).toBeLessThan(850);
-    await reading.getByRole('searchbox').fill('nothing at all');
+    await reading.getByRole('searchbox').fill('xyzzy');
     expect(await reading.locator('.results').innerText()).toBe('Nothing found');
     await reading.getByRole('searchbox').fill('');
     expect(await reading.locator('.sidebar nav').isVisible()).toBe(true);

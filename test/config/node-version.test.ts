@@ -75,7 +75,7 @@ describe('an old Node.js', () => {
 });
 
 // With the setting `ignore-scripts`, npm does not run them, and pnpm never does.
-it.each(['.', 'packages/create-service/template', 'examples/tool-library'])(
+it.each(['.', 'packages/create-service/template', 'examples/tool-library', 'examples/bookings'])(
   'no script of %s is run only because of another one',
   async (project) => {
     const manifest = JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as {

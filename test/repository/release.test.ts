@@ -83,18 +83,16 @@ describe('the version of the packages', () => {
   it('is the version that new services depend on', async () => {
     const template = ownDependencies(await manifestOf('packages/create-service/template'));
     expect(template.map(([, range]) => range)).toEqual(template.map(() => `^${packagesVersion}`));
-    const example = ownDependencies(await manifestOf('examples/tool-library'));
-    expect(Object.fromEntries(example)).toEqual(
-      Object.fromEntries(
-        // The example imports no webhooks.
-        packages
-          .filter(({ name }) => !name.endsWith('/webhooks'))
-          .map(({ name }) => {
-            const file = `${name.slice(1).replace('/', '-')}-${packagesVersion}.tgz`;
-            return [name, `file:packages/${file}`];
-          }),
-      ),
-    );
+    // The examples import no webhooks.
+    const imported = packages.filter(({ name }) => !name.endsWith('/webhooks'));
+    const packed = imported.map(({ name }) => {
+      const file = `${name.slice(1).replace('/', '-')}-${packagesVersion}.tgz`;
+      return [name, `file:packages/${file}`];
+    });
+    for (const example of ['examples/tool-library', 'examples/bookings']) {
+      const found = Object.fromEntries(ownDependencies(await manifestOf(example)));
+      expect(found).toEqual(Object.fromEntries(packed));
+    }
   });
 });
 

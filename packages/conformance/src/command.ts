@@ -94,7 +94,7 @@ async function conform(words: readonly string[], write: (text: string) => void):
       write(`${json ? jsonOf(result, service.random.seed) : tapOf(result, n + 1)}\n`);
     }
     const left = await service.removeRows();
-    if (!json && left.length > 0) write(`# left: ${left.join(' ')}\n`);
+    if (!json && left.length > 0) write(`# ${left.length} rows are left, such as ${left[0]}\n`);
     return failures > 0 ? 1 : 0;
   } finally {
     await process?.stop();

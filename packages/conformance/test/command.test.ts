@@ -54,6 +54,16 @@ it('says why a check is not applicable', async () => {
   expect(stdout).toMatch(/^ok 1 - .* # SKIP there is no command that starts the service$/m);
 });
 
+it('says how many rows are left', async () => {
+  const { '/notes/{id}': item } = DOCUMENT.paths;
+  const paths = { ...DOCUMENT.paths, '/notes/{id}': { ...item, delete: undefined } };
+  const document = join(folder, 'without-delete.json');
+  await writeFile(document, JSON.stringify({ ...DOCUMENT, paths }));
+  const only = ['--document', document, '--only', 'creates of notes: every'];
+  const { stdout } = await conformance('--url', url, ...files, ...only);
+  expect(stdout).toMatch(/\n# 5 rows are left, such as \/notes\/\d+\n$/);
+});
+
 it('reports in lines of JSON, with the seed', async () => {
   const only = ['--only', 'creates of notes: every'];
   const { code, stdout } = await conformance(

@@ -8,7 +8,7 @@ const { FORMS } = await import('./properties.js');
 const { addResource } = await import('./resource.js');
 const { createService, npm } = await import('./service.js');
 
-const USAGE = `usage: create-service tool-library [tool tools] [--changes] [--packages FOLDER]
+const USAGE = `usage: create-service tool-library [tool tools [price:decimal(10,2) …]] [--changes] [--packages FOLDER]
        create-service resource loan loans [due:date …] [--changes], in the folder of a service
 
   --changes   records who has changed what
@@ -34,11 +34,11 @@ async function run() {
       'openapi.json lacks the resource: run "npm install" and "npm run openapi"',
     );
   }
-  if (first === undefined || first === 'resource' || ![0, 2].includes(resource.length)) {
+  if (first === undefined || first === 'resource' || resource.length === 1) {
     throw new UsageError(USAGE);
   }
-  const [one = 'item', many = 'items'] = resource;
-  createService(first, one, many, changes, packages);
+  const [one = 'item', many = 'items', ...properties] = resource;
+  createService(first, one, many, properties, changes, packages);
 }
 
 function parsed() {

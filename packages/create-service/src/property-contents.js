@@ -23,6 +23,11 @@ export function inExamples(properties, { one }) {
   return [[/(?<=ResourceExamples = )\{[^]*\}(?=;\n$)/, json(examples)]];
 }
 
+/** The first request, whose content has no apostrophe. */
+export function inIdentity(properties) {
+  return [[/(?<=body: ')\{.*\}(?=')/, json(contentOf(properties, 0))]];
+}
+
 export function inChangesModule(properties) {
   const example = { id: 1, ...contentOf(properties, 0) };
   return [[/(?<= {6}example: )\{.*\}(?=,\n)/, json(example)]];

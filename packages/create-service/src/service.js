@@ -9,7 +9,9 @@ import {
   withResourceNames,
   withServiceName,
 } from './names.js';
+import { parseProperties } from './properties.js';
 import { format, isOfResource, resourceFiles, templateFiles, templateText } from './resource.js';
+import { withProperties } from './with-properties.js';
 
 /** The packages of this project, which have one version. */
 const PACKAGES = [
@@ -42,19 +44,21 @@ const NO_PROJECT =
 /**
  * Creates a service in a new folder, or in one without a project, and installs its packages. Existing files are kept.
  *
+ * @param words the properties of its resource, such as `price:decimal(10,2)`; none: the properties of the template
  * @param hasChanges whether the changes of its resource are recorded
  * @param packages a folder with the packed packages of this project, instead of the registry
  */
-export function createService(name, one, many, hasChanges, packages) {
+export function createService(name, one, many, words, hasChanges, packages) {
   requireServiceName(name);
-  requireResourceNames(one, many);
+  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'), hasChanges);
+  requireResourceNames(one, many, mistakes);
   const folder = resolve(name);
   const existing = fs.existsSync(folder) ? entriesOf(folder) : undefined;
   const tarballs = packages === undefined ? undefined : tarballsIn(resolve(packages));
   const draft = fs.mkdtempSync(join(existing ? folder : dirname(folder), `.${name}-`));
   let written;
   try {
-    write(draft, name, one, many, hasChanges, tarballs);
+    write(draft, name, one, many, { hasChanges, properties }, tarballs);
     written = fs.readdirSync(draft);
     if (existing === undefined) fs.renameSync(draft, folder);
     else written = move(draft, folder, existing);
@@ -159,13 +163,13 @@ function tarballsIn(folder) {
   );
 }
 
-function write(draft, name, one, many, hasChanges, tarballs) {
+function write(draft, name, one, many, { hasChanges, properties }, tarballs) {
   fs.chmodSync(draft, 0o777 & ~process.umask());
   const put = (target, text) => {
     fs.mkdirSync(dirname(join(draft, target)), { recursive: true });
     fs.writeFileSync(join(draft, target), text);
   };
-  for (const { file, text } of resourceFiles(draft, name, one, many, { hasChanges })) {
+  for (const { file, text } of resourceFiles(draft, name, one, many, { hasChanges, properties })) {
     put(file, text);
   }
   for (const file of templateFiles().filter((path) => !isOfResource(path))) {
@@ -173,7 +177,7 @@ function write(draft, name, one, many, hasChanges, tarballs) {
       withResourceNames(templateText(file, hasChanges), one, many),
       name,
     ).replace("tokenPrefix: 'sam'", `tokenPrefix: '${tokenPrefix(name)}'`);
-    put(RENAMED[file] ?? file, text);
+    put(RENAMED[file] ?? file, withProperties(file, text, { one, many }, properties));
   }
   if (tarballs !== undefined) useTarballs(draft, tarballs);
 }

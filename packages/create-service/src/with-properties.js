@@ -1,4 +1,10 @@
-import { contentsOf, inChangesModule, inExamples, inTest } from './property-contents.js';
+import {
+  contentsOf,
+  inChangesModule,
+  inExamples,
+  inIdentity,
+  inTest,
+} from './property-contents.js';
 import { filterOf } from './properties.js';
 import {
   columnsOf,
@@ -24,6 +30,7 @@ const CHANGES = [
   [/changes\.module\.ts$/, inChangesModule],
   [/changes\.e2e\.test\.ts$/, contentsOf],
   [/items\.e2e\.test\.ts$/, inTest],
+  [/identity\.ts$/, inIdentity],
 ];
 
 /**

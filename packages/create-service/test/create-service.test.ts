@@ -5,6 +5,7 @@ import {
   mkdtemp,
   readdir,
   readFile,
+  rename,
   rm,
   stat,
   symlink,
@@ -16,6 +17,7 @@ import { promisify } from 'node:util';
 import { check } from 'prettier';
 import { subset } from 'semver';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { lastingPort } from '../../../test/support/lasting-port.js';
 import { execute } from './execute.js';
 import { startService } from './running-service.js';
 import type { RunningService } from './running-service.js';
@@ -89,6 +91,7 @@ describe('the command refuses', () => {
     ['what each object has', ['shop', 'constructor', 'constructors'], 'constructor cannot be'],
     ['a plural that is a method', ['shop', 'inventory', 'list'], 'list cannot be the name'],
     ['a folder of each service', ['shop', 'terminal', 'cli'], 'cli cannot be the name'],
+    ['a wrong property', ['shop', 'tool', 'tools', 'due:day'], '"due:day": there is no type day'],
     ['a table of the framework', ['shop', 'access-token', 'access-tokens'], 'access-token cannot'],
     ['a table of PostgreSQL', ['shop', 'pg-table', 'pg-tables'], 'pg-table cannot be the name'],
     ['the type of a property', ['shop', 'date', 'dates'], 'date cannot be the name'],
@@ -139,13 +142,17 @@ describe('a folder of version control', () => {
     environment = { PATH: `${programs}:${process.env['PATH']}` };
   });
 
-  async function createIn(name: string, files: Readonly<Record<string, string>>) {
+  async function createIn(
+    name: string,
+    files: Readonly<Record<string, string>>,
+    ...resource: readonly string[]
+  ) {
     const place = join(folder, 'version-control', name);
     for (const [path, text] of Object.entries(files)) {
       await mkdir(join(place, path, '..'), { recursive: true });
       await writeFile(join(place, path), text);
     }
-    const words = [COMMAND, name];
+    const words = [COMMAND, name, ...resource];
     const printed = await execute(process.execPath, words, join(place, '..'), environment);
     return { place, printed };
   }
@@ -160,6 +167,22 @@ describe('a folder of version control', () => {
     for (const [path, text] of Object.entries(files)) {
       expect(await readFile(join(place, path), 'utf8')).toBe(text);
     }
+  });
+
+  it('gets a service whose resource, examples and first request have its properties', async () => {
+    const words = [
+      'room',
+      'rooms',
+      'name:text(50)',
+      'kind:enum(single,double)',
+      'price:decimal(8,2)',
+    ];
+    const { place } = await createIn('properties', { '.git/HEAD': '' }, ...words);
+    const read = (path: string) => readFile(join(place, 'src', path), 'utf8');
+    expect(await read('rooms/room.entity.ts')).toContain('@DecimalField');
+    expect(await read('identity.ts')).toContain(
+      `body: '{"name":"First name","kind":"single","price":"1.00"}'`,
+    );
   });
 
   it('keeps the files of a new repository of GitHub, but ignores what a service does not commit', async () => {
@@ -578,14 +601,38 @@ describe('a new service', () => {
   });
 });
 
-it('the example is such a service', async () => {
-  const example = join(folder, 'example');
-  const { stdout } = await run('git', ['ls-files', 'examples/tool-library']);
-  for (const file of stdout.trimEnd().split('\n')) {
-    await cp(file, join(example, relative('examples/tool-library', file)));
-  }
-  await cp(packages, join(example, 'packages'), { recursive: true });
-  for (const words of [['install', '--no-audit', '--no-fund'], ['run', 'types'], ['test']]) {
-    await execute('npm', words, example);
-  }
+describe('an example is such a service', () => {
+  /** Of the example before, which has nearly the same packages. */
+  const installed = ['node_modules', 'package-lock.json'];
+  let before: string | undefined;
+
+  it.each(['tool-library', 'bookings'])('%s', async (name) => {
+    const example = join(folder, name);
+    const { stdout } = await run('git', ['ls-files', `examples/${name}`]);
+    for (const file of stdout.trimEnd().split('\n')) {
+      await cp(file, join(example, relative(`examples/${name}`, file)));
+    }
+    await cp(packages, join(example, 'packages'), { recursive: true });
+    if (before !== undefined) {
+      for (const path of installed) await rename(join(before, path), join(example, path));
+    }
+    await execute('npm', ['install', '--no-audit', '--no-fund'], example);
+    before = example;
+    for (const script of ['types', 'test']) await execute('npm', ['run', script], example);
+  });
+
+  it('and keeps the promises of the framework', async () => {
+    const port = String(await lastingPort());
+    const words = ['--url', `http://localhost:${port}`, '--only', 'bookings'];
+    const variables = { PORT: port, MANAGEMENT_PORT: '0' };
+    const bookings = join(folder, 'bookings');
+    const report = await execute(
+      'npm',
+      ['run', 'conformance', '--', ...words],
+      bookings,
+      variables,
+    );
+    expect(report).toContain('kill -9 during creates of bookings');
+    expect(report).not.toMatch(/^ok .*(creates|preconditions|rows) of bookings.* # SKIP/m);
+  });
 });

@@ -165,9 +165,10 @@ export function scopesOf(endpoints: readonly Endpoint[]): string[] {
 
 /** The path of a request that changes nothing, which tells whether a token is valid. */
 export function trialOf(endpoints: readonly Endpoint[]): string {
-  // The last of a resource is that of a single row.
-  const lookUp = endpoints.findLast(({ method }) => method === 'get')?.path ?? '/';
-  return lookUp.replaceAll(/\{\w+\}/g, '0');
+  const reads = endpoints.filter(({ method }) => method === 'get');
+  // The cheapest is that of a single row.
+  const { path = '/' } = reads.find((one) => one.path.endsWith('}')) ?? reads.at(-1) ?? {};
+  return path.replaceAll(/\{\w+\}/g, '0');
 }
 
 /** An error as the examples of a document have it. */

@@ -18,6 +18,11 @@ it.each(['/health/ready', '/metrics'])('serves %s on the management port', async
   expect((await fetch(service.managementUrl + path)).status).toBe(200);
 });
 
+it('succeeds with the first request, which `npm start` prints', async () => {
+  const { path, body } = IDENTITY.firstRequest;
+  expect((await service.send('POST', path, JSON.parse(body))).status).toBe(201);
+});
+
 it('serves openapi.json: `npm run openapi` writes it', async () => {
   const served = await (await fetch(`${service.url}/openapi.json`)).text();
   expect(await readFile('openapi.json', 'utf8')).toBe(served);

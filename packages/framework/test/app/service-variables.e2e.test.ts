@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import { serviceModuleOf } from '../../src/app/framework.module.js';
 import {
@@ -94,6 +94,7 @@ it('programs without the environment of the service use the examples', async () 
 
 it('the documents list them', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'documents-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
   const files = { openApi: join(folder, 'openapi.json'), variables: join(folder, '.env.example') };
   await writeFile(files.variables, '# Port of the API.\n# PORT=3000\n');
   const expected = `# Port of the API.

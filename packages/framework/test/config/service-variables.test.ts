@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, expectTypeOf, it, vi } from 'vitest';
+import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { variable } from '../../src/index.js';
 import type { Variables } from '../../src/index.js';
@@ -66,7 +66,9 @@ describe("the variables of a service's own", () => {
   });
 
   it('may be in files', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'variables-')), 'smtp');
+    const folder = mkdtempSync(join(tmpdir(), 'variables-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'smtp');
     expect(mistakesIn({ SMTP_URL_FILE: file })).toEqual([
       'SMTP_URL_FILE must name a file that can be read and has at most 64 KB',
     ]);

@@ -114,6 +114,20 @@ it('what a method says itself has priority', () => {
   expect(stored?.patch).toMatchObject({ operationId: 'patchAisle', summary: 'Widen an aisle' });
 });
 
+it('the Link of a nested list has the path of its controller', async () => {
+  @ApiResource({ ...DOCS, dto: ToolDto, examples: { create: EXAMPLES } })
+  @Controller('/shops/:shopId/long-aisles')
+  class ShopAislesController {
+    @Get()
+    @ApiOperation({ operationId: 'listShopAisles' })
+    list(): void {}
+  }
+  const { '/shops/{shopId}/long-aisles': nested } = await pathsOf(ShopAislesController);
+  expect(nested?.get?.operationId).toBe('listShopAisles');
+  const responses = JSON.stringify(nested?.get?.responses);
+  expect(responses).toContain('</shops/{shopId}/long-aisles?limit=50&after=1>');
+});
+
 it('only an operation that heeds If-Match promises it', () => {
   const ifMatch = expect.objectContaining({ name: 'If-Match' });
   expect(stored?.patch?.parameters).toContainEqual(ifMatch);

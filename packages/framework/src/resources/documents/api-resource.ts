@@ -55,7 +55,7 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
     const prototype = controller.prototype as Readonly<Record<string, object>>;
     const names = new MetadataScanner().getAllMethodNames(prototype);
     const isRestorable = names.some((name) => routesOf(prototype[name]!).some(isOfRestore));
-    const words = wordsOf(docs, isRestorable);
+    const words = wordsOf(docs, isRestorable, pathOf(controller));
     for (const name of names) {
       const method = Object.getOwnPropertyDescriptor(prototype, name);
       const routes = routesOf(prototype[name]!);
@@ -72,6 +72,13 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
 /** The `plural` of {@link ApiResource}, if the controller has it. */
 export function pluralOf(controller: Type): string | undefined {
   return Reflect.getOwnMetadata(PLURAL, controller) as string | undefined;
+}
+
+/** Such as `shops/{shopId}/tools`. `@Controller()` comes first, because it stands below {@link ApiResource}. */
+function pathOf(controller: object): string | undefined {
+  const paths = Reflect.getMetadata(PATH_METADATA, controller) as string | readonly string[];
+  const [path] = [paths].flat();
+  return path?.replaceAll(/^\/|\/$/g, '').replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** @throws TypeError for a usual route that cannot be documented */

@@ -62,8 +62,15 @@ export type Document = (words: Words, method: Method) => readonly MethodDecorato
 
 export type Words = ReturnType<typeof wordsOf>;
 
-/** @param isRestorable whether a removed row can be restored */
-export function wordsOf(docs: ResourceDocs, isRestorable = false) {
+/**
+ * @param isRestorable whether a removed row can be restored
+ * @param path of the controller
+ */
+export function wordsOf(
+  docs: ResourceDocs,
+  isRestorable = false,
+  path = docs.plural.replaceAll(' ', '-'),
+) {
   const { one, plural, errors, examples } = docs;
   const noun = one.replace(/^an? /, '');
   const rows = Object.values(examples.create).map(({ value }) => value);
@@ -79,7 +86,7 @@ export function wordsOf(docs: ResourceDocs, isRestorable = false) {
     key: KEY_TYPES[typeof first.id === 'string' ? 'uuid' : 'bigint'],
     isIdChosen: errors.idTaken !== undefined,
     isRestorable,
-    path: plural.replaceAll(' ', '-'),
+    path,
     // The ends of operation ids: `createTool`, `listTools`.
     Single: pascalCase(noun),
     Many: pascalCase(plural),

@@ -92,7 +92,7 @@ export class GeneratedCreate<Dto extends object> {
       key,
       operation: `create ${columns.tableName}`,
       actor: requireActor(actor),
-      content,
+      content: columns.sent(content),
     };
     if (idempotency === undefined) throw new TypeError(KEY_WITHOUT_MODULE);
     let created: Dto | undefined;

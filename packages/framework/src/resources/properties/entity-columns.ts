@@ -3,7 +3,7 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../../database/data-source.js';
 import type { ServiceException } from '../../errors/service.exception.js';
-import { validatedPropertiesOf } from '../../http/body/dto.pipe.js';
+import { isExcluded, validatedPropertiesOf } from '../../http/body/dto.pipe.js';
 import { requireKey, requireSupported } from './entity-checks.js';
 import { entityColumn } from './entity-column.js';
 import type { EntityColumn } from './entity-column.js';
@@ -60,6 +60,8 @@ export class EntityColumns {
   readonly bytes: string;
   /** `unnest` cannot take columns with arrays, because PostgreSQL has no arrays of arrays. */
   readonly hasArrays: boolean;
+  /** The properties that only the service sets. */
+  private readonly managed: ReadonlySet<string>;
   private readonly defaults: readonly (readonly [property: string, value: unknown])[];
   private readonly ofDto = new Map<Type, readonly EntityColumn[]>();
   private readonly ofBody = new Map<Function, ReadonlyMap<string, unknown>>();
@@ -104,6 +106,11 @@ export class EntityColumns {
     const lengths = this.all.flatMap(({ bytes }) => bytes ?? []);
     this.bytes = lengths.length === 0 ? '0' : lengths.join(' + ');
     this.hasArrays = columns.some(({ isArray }) => isArray);
+    const managed = this.given.filter(
+      ({ property }) =>
+        declarationOf(entity, property).isManaged === true || isExcluded(entity, property),
+    );
+    this.managed = new Set(managed.map(({ property }) => property));
     this.defaults = this.given
       .map(({ property }) => [property, declarationOf(entity, property).default] as const)
       .filter(([, value]) => value !== undefined);
@@ -174,6 +181,14 @@ export class EntityColumns {
     const lacking = this.defaults.filter(([property]) => (values[property] ?? null) === null);
     if (lacking.length === 0) return content;
     return { ...content, ...structuredClone(Object.fromEntries(lacking)) };
+  }
+
+  /** What of the content of a create comes from a client, who sends it again with a request that is repeated. */
+  sent(content: object): object {
+    if (this.managed.size === 0) return content;
+    return Object.fromEntries(
+      Object.entries(content).filter(([property]) => !this.managed.has(property)),
+    );
   }
 
   /**
