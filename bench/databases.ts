@@ -99,6 +99,18 @@ export class BenchDatabase {
     await query(this.url, 'CHECKPOINT');
   }
 
+  query(sql: string): Promise<Record<string, unknown>[]> {
+    return query(this.url, sql);
+  }
+
+  /** Transactions so far. */
+  async commits(): Promise<number> {
+    const [row] = await this.query(
+      'SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()',
+    );
+    return Number(row?.['xact_commit']);
+  }
+
   /** Stores plants with even ids, which no load generator uses. */
   async fill(rows: number): Promise<void> {
     const stride = Math.floor(2 ** 40 / Math.max(rows, 1));

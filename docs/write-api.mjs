@@ -5,7 +5,7 @@ import ts from 'typescript';
 /*
  * Writes what each door of a package exports, with its types, into `api.d.txt` of the package. With `--check` it fails when a
  * report is not up to date: whoever changes a door sees it in the diff. It reads the declarations that `npm run build:packages`
- * writes.
+ * writes. It always fails if what services import from the framework has no docstring with an example.
  */
 
 const PACKAGES = ['framework', 'changes', 'webhooks', 'client', 'local', 'command', 'conformance'];
@@ -22,35 +22,67 @@ for (const name of PACKAGES) {
     doors.map(([, file]) => file),
     { module: ts.ModuleKind.NodeNext, skipLibCheck: true, noEmit: true },
   );
+  if (name === 'framework') {
+    const names = undocumentedOf(program, doors.find(([door]) => door === '.')[1]);
+    if (names.length > 0)
+      fail(`packages/framework: no docstring, or no @example: ${names.join(', ')}`);
+  }
   const report = doors.map(([door, file]) => doorReport(program, door, file)).join('\n');
   const file = new URL('api.d.txt', folder);
   const written = await readFile(file, 'utf8').catch(() => '');
   if (written === report) continue;
   if (process.argv.includes('--check')) {
-    process.stderr.write(`packages/${name}/api.d.txt is out of date: npm run api\n`);
-    process.exitCode = 1;
+    fail(`packages/${name}/api.d.txt is out of date: npm run api`);
   } else await writeFile(file, report);
 }
 
+function fail(message) {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}
+
 function doorReport(program, door, file) {
+  const texts = exportsOf(program, file).flatMap(({ exported, target }) =>
+    (target.declarations ?? []).map((declaration) => `${exported.name}: ${textOf(declaration)}\n`),
+  );
+  return `// ${door}\n\n${texts.join('')}`;
+}
+
+function exportsOf(program, file) {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);
   if (source === undefined) throw new Error(`${file} is missing: npm run build:packages`);
   const module = checker.getSymbolAtLocation(source);
   const symbols = module === undefined ? [] : checker.getExportsOfModule(module);
-  const texts = symbols
+  return symbols
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
-    .flatMap((symbol) => {
-      const isAlias = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
-      const { declarations = [] } = isAlias ? checker.getAliasedSymbol(symbol) : symbol;
-      return declarations.map((declaration) => `${symbol.name}: ${textOf(declaration)}\n`);
+    .map((exported) => {
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0;
+      return { exported, target: isAlias ? checker.getAliasedSymbol(exported) : exported };
     });
-  return `// ${door}\n\n${texts.join('')}`;
+}
+
+/** Each name has a docstring; a value has an `@example` as well, which may be at a method. */
+function undocumentedOf(program, file) {
+  const checker = program.getTypeChecker();
+  const undocumented = exportsOf(program, file).filter(({ exported, target }) => {
+    const tags = [exported, target].flatMap((symbol) => symbol.getJsDocTags(checker));
+    if (tags.some((tag) => tag.name === 'deprecated')) return false;
+    if (target.getDocumentationComment(checker).length === 0) return true;
+    const isType = exported.declarations.every(ts.isTypeOnlyExportDeclaration);
+    const texts = target.declarations.map((declaration) => nodeOf(declaration).getFullText());
+    return !isType && !texts.some((text) => text.includes('@example'));
+  });
+  return undocumented.map(({ exported }) => exported.name);
+}
+
+function nodeOf(declaration) {
+  return ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
 }
 
 /** Without comments and private properties. */
 function textOf(declaration) {
-  const node = ts.isVariableDeclaration(declaration) ? declaration.parent.parent : declaration;
+  const node = nodeOf(declaration);
   const text = printer.printNode(ts.EmitHint.Unspecified, node, node.getSourceFile());
   const lines = text.split('\n').filter((line) => !/^ {4}(private |#)/.test(line));
   // The order of an inferred union depends on what was compiled before.

@@ -172,6 +172,8 @@ describe('a transaction of somebody else that stays open', () => {
       expectUnavailable(await service.request('GET', path), 50310);
     }
     await other.query('COMMIT');
-    expect(service.log.filter(({ level }) => Number(level) > 30)).toEqual([]);
+    // What the tests change by SQL has no record, which the service may notice by now.
+    const others = service.log.filter(({ event }) => event !== 'unrecorded-change');
+    expect(others.filter(({ level }) => Number(level) > 30)).toEqual([]);
   });
 });

@@ -136,24 +136,38 @@ export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timesta
 export { UUID_COLUMN, UuidField, UuidParameter, UuidPipe } from './resources/properties/uuid.js';
 export type { ChangeContext, UpdateContext } from './resources/updates/updates.js';
 
-/* Names of earlier versions, which this version still has. */
+/* Names of earlier versions, which this version still has. Only at the name itself do editors see that it is deprecated. */
 
-/** @deprecated Use `BodyLine`. */
-export type { BodyLine as Line } from './http/body/body-lines.js';
-/** @deprecated Import it from `@resource-service/framework/extension`. */
-export type { EventStream } from './http/responses/event-stream.js';
-/** @deprecated Use `MAX_FILTER_BYTES`. */
-export { MAX_FILTER_BYTES as MAX_FILTERS } from './http/responses/page.js';
-/** @deprecated Use `quoteText`. */
-export { quoteText as quote } from './json/quote.js';
+export type {
+  /** @deprecated Use `BodyLine`. */
+  BodyLine as Line,
+} from './http/body/body-lines.js';
+export type {
+  /** @deprecated Import it from `@resource-service/framework/extension`. */
+  EventStream,
+} from './http/responses/event-stream.js';
+export {
+  /** @deprecated Use `MAX_FILTER_BYTES`. */
+  MAX_FILTER_BYTES as MAX_FILTERS,
+} from './http/responses/page.js';
+export {
+  /** @deprecated Use `quoteText`. */
+  quoteText as quote,
+} from './json/quote.js';
 export { apiGeneratedOperations, apiOperations } from './resources/documents/api-operations.js';
-/** @deprecated Use `int64Constraint`. */
-export { int64Constraint as int64ParameterRule } from './resources/properties/int64.js';
-/** @deprecated Import it from `@resource-service/framework/extension`. */
-export { MAX_INT64 } from './resources/properties/int64.js';
-/** @deprecated Import `LimitParameter` from `@resource-service/framework/extension`. */
-export { LimitParameter as Limit } from './resources/reads/page-parameters.js';
-/** @deprecated Use `BindParameter`. */
-export type { BindParameter as Parameter } from './resources/reads/page-query.js';
+export {
+  /** @deprecated Use `int64Constraint`. */
+  int64Constraint as int64ParameterRule,
+  /** @deprecated Import it from `@resource-service/framework/extension`. */
+  MAX_INT64,
+} from './resources/properties/int64.js';
+export {
+  /** @deprecated Import `LimitParameter` from `@resource-service/framework/extension`. */
+  LimitParameter as Limit,
+} from './resources/reads/page-parameters.js';
+export type {
+  /** @deprecated Use `BindParameter`. */
+  BindParameter as Parameter,
+} from './resources/reads/page-query.js';
 export { RequestOrigin } from './resources/recording/actor.js';
 export type { Origin } from './resources/recording/actor.js';

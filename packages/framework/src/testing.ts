@@ -11,6 +11,10 @@ export { serviceModuleOf } from './app/framework.module.js';
 export { startService } from './app/service.js';
 export { schemaDifferences } from './testing/schema-differences.js';
 export { createTestingService } from './testing/testing-service.js';
-export type { TestingOptions, TestingResponse, TestingService } from './testing/testing-service.js';
-/** @deprecated Use `TestingResponse`. */
-export type { TestingResponse as TestingAnswer } from './testing/testing-service.js';
+export type {
+  /** @deprecated Use `TestingResponse`. */
+  TestingResponse as TestingAnswer,
+  TestingOptions,
+  TestingResponse,
+  TestingService,
+} from './testing/testing-service.js';

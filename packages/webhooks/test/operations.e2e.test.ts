@@ -210,6 +210,16 @@ describe('deliveries', () => {
     expect((await service.send('POST', again)).body).toMatchObject({ error: 41070 });
   });
 
+  it('on request push out those before the last hundred', async () => {
+    const { id } = await service.listen(receiver.url());
+    await database.query(`INSERT INTO webhook_deliveries (webhook_id, message_id, type, time, outcome)
+      SELECT '${id}', 'tool_' || n, 'tool.created', now(), 'failed' FROM generate_series(1, 150) AS n`);
+    await service.send('POST', `/webhooks/${id}/test`);
+    const left = await database.query('SELECT message_id FROM webhook_deliveries ORDER BY id');
+    expect(left).toHaveLength(101);
+    expect(left[0]).toEqual({ message_id: 'tool_51' });
+  });
+
   it('on request are not too many at once', async () => {
     const { id } = await service.listen(receiver.url());
     receiver.respond = hang;

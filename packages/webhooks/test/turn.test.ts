@@ -6,6 +6,7 @@ import { failingSince, RETRIES } from '../src/delivery/retries.js';
 import { SharedReads } from '../src/delivery/shared-reads.js';
 import { Turn, TURN } from '../src/delivery/turn.js';
 import type { TurnParts } from '../src/delivery/turn.js';
+import { KEPT_DELIVERIES } from '../src/delivery/webhook-rows.js';
 import type { ClaimedWebhook } from '../src/delivery/webhook-rows.js';
 
 const NOW = Date.parse('2026-11-28T10:00:00.000Z');
@@ -32,16 +33,21 @@ const WEBHOOK: ClaimedWebhook = {
 
 const FAILING = { attempts: 2, since: NOW - 1 };
 
-/** The changes of tools have the positions 2 and 3; there are no loans. */
-function turnOf(parts: Partial<TurnParts> = {}, webhook: Partial<ClaimedWebhook> = {}) {
-  const all = [change(2), change(3)];
+/** The changes of tools have the positions 2 and 3, and that of a loan 5. */
+function turnOf(
+  parts: Partial<TurnParts> = {},
+  webhook: Partial<ClaimedWebhook> = {},
+  newest = '3',
+) {
+  const all = { tool: [change(2), change(3)], loan: [change(5)] };
   const send = vi.fn<TurnParts['send']>(() => Promise.resolve({ kind: 'delivered', status: 200 }));
   const feeds = {
     next: (resource: string, position: bigint) =>
-      Promise.resolve(resource === 'tool' ? all.filter((each) => each.position > position) : []),
+      Promise.resolve(all[resource as keyof typeof all].filter((each) => each.position > position)),
   };
-  const usual = { feeds, send, count: () => {}, now: () => NOW };
-  const latest = { tool: '3', loan: '5' };
+  const pace = () => Promise.resolve();
+  const usual = { feeds, pace, isLeased: () => true, send, count: () => {}, now: () => NOW };
+  const latest = { tool: newest, loan: '5' };
   const turn = new Turn({ ...WEBHOOK, ...webhook }, latest, 'quick', { ...usual, ...parts });
   return { turn, send };
 }
@@ -56,8 +62,15 @@ describe('a turn', () => {
     const { turn, send } = turnOf();
     const served = await turn.run();
     expect(served.positions).toEqual({ tool: '3', loan: '5' });
-    expect(served.attempts.map(({ message_id: id }) => id)).toEqual(['tool_2', 'tool_3']);
-    expect(send.mock.calls.map(([, { type }]) => type)).toEqual(['tool.created', 'tool.created']);
+    expect(served.attempts.map(({ message_id: id }) => id)).toEqual(['tool_2', 'tool_3', 'loan_5']);
+    const types = send.mock.calls.map(([, { type }]) => type);
+    expect(types).toEqual(['tool.created', 'tool.created', 'loan.created']);
+  });
+
+  it('passes over nothing if a read is older than the newest position', async () => {
+    const { turn, send } = turnOf({ feeds: { next: () => Promise.resolve([]) } });
+    expect((await turn.run()).positions).toEqual({ tool: '1', loan: '1' });
+    expect(send).not.toHaveBeenCalled();
   });
 
   it('begins with the newest change of a resource that is new', async () => {
@@ -88,6 +101,46 @@ describe('a turn', () => {
       waitingSince: new Date(NOW + 2),
     });
     expect(turn.error).toBeUndefined();
+  });
+
+  it('sends no more when another replica can have the lease', async () => {
+    let isLeased = true;
+    const send = vi.fn<TurnParts['send']>(() => {
+      isLeased = false;
+      return Promise.resolve({ kind: 'delivered', status: 200 });
+    });
+    const { turn } = turnOf({ send, isLeased: () => isLeased });
+    expect((await turn.run()).positions).toEqual({ tool: '2' });
+    expect(send).toHaveBeenCalledTimes(1);
+  });
+
+  it('is slow if an attempt is, not if it has sent for long', async () => {
+    const now = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const seen: boolean[] = [];
+    const { turn } = turnOf({
+      send: () => {
+        now.mockReturnValue(TURN.quick);
+        seen.push(turn.isSlow);
+        now.mockReturnValue(TURN.quick + 1);
+        seen.push(turn.isSlow);
+        return Promise.resolve({ kind: 'delivered', status: 200 });
+      },
+    });
+    await turn.run();
+    expect([...seen, turn.isSlow]).toEqual([false, true, false]);
+    now.mockRestore();
+  });
+
+  it('keeps the last attempts, however many there are', async () => {
+    const all = Array.from({ length: 2 * KEPT_DELIVERIES }, (_, at) => change(at + 2));
+    const feeds = {
+      next: (_: string, position: bigint) => Promise.resolve(all.slice(Number(position) - 1)),
+    };
+    const webhook = { positions: { tool: '1' }, resources: ['tool'] };
+    const { turn } = turnOf({ feeds }, webhook, String(all.at(-1)!.position));
+    const { attempts, positions } = await turn.run();
+    expect(attempts).toHaveLength(KEPT_DELIVERIES);
+    expect(attempts.at(-1)!.message_id).toBe(`tool_${positions['tool']}`);
   });
 
   it('counts an attempt as failed that is given up', async () => {

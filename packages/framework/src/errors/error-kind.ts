@@ -21,7 +21,7 @@ export type ErrorRange = readonly [first: number, last: number];
 /**
  * Of every service, and of resources whose numbers were published before there were ranges.
  *
- * @example defineErrors(SERVICE_RANGE, { noSuchPlant: { number: 40401, message: 'there is no such plant', remedy: 'Check the id' } });
+ * @example defineErrors(SERVICE_RANGE, { noSuchTool: { number: 40401, message: 'there is no such tool', remedy: 'Check the id' } });
  */
 export const SERVICE_RANGE: ErrorRange = [0, 19];
 

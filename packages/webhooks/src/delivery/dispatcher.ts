@@ -9,7 +9,8 @@ import type { Outcome } from '../outgoing/index.js';
 import { OUTCOMES } from '../webhook-delivery.entity.js';
 import { Clock } from './clock.js';
 import { Courier } from './courier.js';
-import { Turn, TURN } from './turn.js';
+import { Pace } from './pace.js';
+import { Turn } from './turn.js';
 import type { Lane } from './turn.js';
 import { WebhookFeeds } from './webhook-feeds.js';
 import { LEASE, WebhookRows } from './webhook-rows.js';
@@ -41,8 +42,10 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private waitingSince: number | undefined;
   private reported: string | undefined;
   private readonly count: (outcome: Outcome['kind']) => void;
-  /** Fires before another replica can have a lease that this one could not renew. */
-  private readonly deadline = setTimeout(() => this.stopTurns(), LEASE.duration - LEASE.renewal);
+  private readonly pace = new Pace();
+  /** As of `performance.now()`. Afterwards, another replica can have a lease that this one could not renew. */
+  private leasedUntil = 0;
+  private deadline: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly rows: WebhookRows,
@@ -53,7 +56,6 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(LOGGER) private readonly logger: Logger,
     metrics: Metrics,
   ) {
-    this.deadline.unref();
     this.count = metrics.counter(
       metrics.named('webhook_deliveries_total'),
       'Attempts to send a message to a webhook, by outcome.',
@@ -127,8 +129,9 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private async check(): Promise<void> {
     const turns = [...this.turns.keys()];
     if (turns.length > 0) {
+      const sentAt = performance.now();
       const kept = await this.rows.renew(turns.map(({ webhook }) => webhook.id));
-      this.deadline.refresh();
+      this.extendLeases(sentAt);
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
@@ -138,7 +141,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   /** Lets quick ones go on where a slow one was. */
   private moveSlow(): void {
     for (const turn of this.turns.keys()) {
-      if (turn.lane === 'slow' || turn.age < TURN.quick) continue;
+      if (turn.lane === 'slow' || !turn.isSlow) continue;
       if (this.freeIn('slow') > 0) turn.lane = 'slow';
       else turn.giveUp();
     }
@@ -147,9 +150,9 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private async claim(): Promise<void> {
     const latest = await this.feeds.latest();
     for (const lane of ['quick', 'slow'] as const) {
-      const limit = Math.min(this.freeIn(lane), MAX_CLAIMED);
+      const limit = Math.min(this.freeIn(lane), MAX_CLAIMED, this.pace.budget);
       if (limit <= 0) continue;
-      if (this.turns.size === 0) this.deadline.refresh();
+      if (this.turns.size === 0) this.extendLeases(performance.now());
       const claimed = await this.rows.claim(latest, lane === 'slow', this.clock.now(), limit);
       for (const webhook of claimed) this.start(webhook, latest, lane);
     }
@@ -159,6 +162,8 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const { feeds, courier, clock, count } = this;
     const turn = new Turn(webhook, latest, lane, {
       feeds,
+      pace: () => this.pace.next(),
+      isLeased: () => performance.now() < this.leasedUntil,
       send: (...message) => courier.send(...message),
       count,
       now: () => clock.now(),
@@ -185,6 +190,15 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     } finally {
       this.turns.delete(turn);
     }
+  }
+
+  /** @param sentAt before the statement that begins or renews all leases */
+  private extendLeases(sentAt: number): void {
+    const duration = LEASE.duration - LEASE.renewal;
+    this.leasedUntil = sentAt + duration;
+    clearTimeout(this.deadline);
+    const rest = this.leasedUntil - performance.now();
+    this.deadline = setTimeout(() => this.stopTurns(), rest).unref();
   }
 
   private freeIn(lane: Lane): number {

@@ -1,7 +1,7 @@
 import type { Feed, RecordedChange } from '@resource-service/changes';
 
 /** What is read at once, and kept: for how many positions, and how long, in milliseconds. */
-const READ = { changes: 100, kept: 8, time: 1_000 } as const;
+const READ = { changes: 25, kept: 8, time: 1_000 } as const;
 
 /** No read waits for changes. */
 const AT_ONCE = { limit: READ.changes, wait: 0, signal: AbortSignal.abort() };

@@ -6,6 +6,7 @@ import type { PauseReason } from '../webhook.entity.js';
 import { messageOf } from './message.js';
 import type { WebhookMessage } from './message.js';
 import { failingSince } from './retries.js';
+import { KEPT_DELIVERIES } from './webhook-rows.js';
 import type { Attempt, ClaimedWebhook, Served } from './webhook-rows.js';
 import type { Positions, WebhookFeeds } from './webhook-feeds.js';
 
@@ -16,6 +17,10 @@ export type Lane = keyof typeof TURN;
 
 export interface TurnParts {
   readonly feeds: Pick<WebhookFeeds, 'next'>;
+  /** Resolves when a message may be sent. */
+  readonly pace: () => Promise<void>;
+  /** Whether no other replica can have the lease of the webhook. */
+  readonly isLeased: () => boolean;
   /** Sends a message once. */
   readonly send: (
     webhook: ClaimedWebhook,
@@ -35,6 +40,8 @@ export class Turn {
   /** What has kept the turn from going on, and is nothing of the webhook. */
   error: unknown;
   private readonly startedAt = performance.now();
+  /** When the attempt in work began. */
+  private sentAt: number | undefined;
   private readonly ended = new AbortController();
   private isTooSlow = false;
   private readonly positions: Record<string, string> = {};
@@ -51,6 +58,11 @@ export class Turn {
   /** Milliseconds that it has taken. */
   get age(): number {
     return performance.now() - this.startedAt;
+  }
+
+  /** Whether its receiver takes long to respond. */
+  get isSlow(): boolean {
+    return this.sentAt !== undefined && performance.now() - this.sentAt > TURN.quick;
   }
 
   /** Sends no more: another replica may serve the webhook, or this one shuts down. */
@@ -94,9 +106,8 @@ export class Turn {
         if (end !== undefined) return end;
         move(change.position);
       }
+      // A read that others have begun can be older than the newest position: then the next turn goes on.
       isBehind = changes.length > 0 && position < BigInt(newest);
-      // There was none up to the newest position.
-      if (changes.length === 0 && position < BigInt(newest)) move(BigInt(newest));
     }
     return undefined;
   }
@@ -123,9 +134,11 @@ export class Turn {
     const { webhook, parts } = this;
     if (webhook.kinds.length > 0 && !webhook.kinds.includes(change.kind)) return undefined;
     const waitingSince = change.time;
+    await parts.pace();
     if (this.isOver) return this.served({ waitingSince });
     const message = messageOf(resource, change);
     let outcome: Outcome;
+    this.sentAt = performance.now();
     try {
       outcome = await parts.send(webhook, message, this.ended.signal);
     } catch (error) {
@@ -134,9 +147,12 @@ export class Turn {
         return this.served({ waitingSince });
       }
       outcome = { kind: 'failed', reason: TOO_SLOW };
+    } finally {
+      this.sentAt = undefined;
     }
     const isFirst = this.attempts.length === 0;
     this.attempts.push(attemptOf(message, outcome, parts.now()));
+    if (this.attempts.length > KEPT_DELIVERIES) this.attempts.shift();
     parts.count(outcome.kind);
     if (outcome.kind === 'delivered') return undefined;
     if (outcome.kind === 'gone') {
@@ -150,7 +166,8 @@ export class Turn {
 
   /** Each turn sends one message at least, unless it is stopped. */
   private get isOver(): boolean {
-    if (this.ended.signal.aborted) return true;
+    // A process that was paused goes on before its timers do.
+    if (this.ended.signal.aborted || !this.parts.isLeased()) return true;
     return this.attempts.length > 0 && this.age > TURN[this.lane];
   }
 

@@ -13,7 +13,7 @@ export const LEASE = { duration: 15_000, renewal: 5_000 } as const;
 const UNTIL = `now() + interval '${LEASE.duration} milliseconds'`;
 
 /** Of each webhook, so many deliveries are kept, and those of its last turn. */
-const KEPT_DELIVERIES = 100;
+export const KEPT_DELIVERIES = 100;
 
 /** Where to send messages, and how to sign them. */
 export interface Target {
@@ -77,6 +77,12 @@ const INSERT = (source: string): string => `INSERT INTO webhook_deliveries
   SELECT ${source}.id, message_id, type, time, outcome, status, reason, response
   FROM ${source}, jsonb_to_recordset($2::jsonb)
     AS attempts (message_id text, type text, time timestamptz, outcome text, status integer, reason text, response text)`;
+
+/** Removes all but the last deliveries of the webhook ($1) that `source` has. */
+const PRUNE = (source: string): string => `DELETE FROM webhook_deliveries USING ${source}
+  WHERE webhook_id = ${source}.id AND webhook_deliveries.id <= (
+    SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id DESC OFFSET ${KEPT_DELIVERIES} LIMIT 1
+  )`;
 
 /** The statements of the delivery. Each lease is in the row of its webhook, so it needs no session, and works behind poolers. */
 @Injectable()
@@ -142,10 +148,7 @@ export class WebhookRows {
           waiting_since = CASE WHEN $5 > 0 THEN coalesce($9::timestamptz, waiting_since) ELSE $9 END,
           paused_reason = $10::text, paused_at = CASE WHEN $10 IS NOT NULL THEN now() END
         WHERE id = $1 AND holder = $3 RETURNING id
-      ), kept AS (${INSERT('served')})
-      DELETE FROM webhook_deliveries USING served WHERE webhook_id = served.id AND webhook_deliveries.id <= (
-        SELECT id FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY id DESC OFFSET ${KEPT_DELIVERIES} LIMIT 1
-      )`;
+      ), kept AS (${INSERT('served')}) ${PRUNE('served')}`;
     await this.statements.rows({
       text,
       values: [
@@ -174,7 +177,8 @@ export class WebhookRows {
   /** Stores an attempt that somebody has asked for. @returns its id; `undefined` if the webhook is gone */
   async note(id: string, attempt: Attempt): Promise<bigint | undefined> {
     const [row] = await this.statements.rows<[string]>({
-      text: `WITH noted AS (SELECT id FROM webhooks WHERE id = $1) ${INSERT('noted')} RETURNING id`,
+      text: `WITH noted AS (SELECT id FROM webhooks WHERE id = $1), pruned AS (${PRUNE('noted')})
+        ${INSERT('noted')} RETURNING id`,
       values: [id, JSON.stringify([attempt])],
     });
     return row && BigInt(row[0]);

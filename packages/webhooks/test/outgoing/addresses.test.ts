@@ -63,7 +63,7 @@ describe('the address of a webhook', () => {
   });
 
   it('can have a port, a path and a query', () => {
-    strict.checkUrl('https://example.com:8443/hooks?source=plants');
+    strict.checkUrl('https://example.com:8443/hooks?source=tools');
   });
 
   it('cannot be a forbidden IPv4 address in any spelling', () => {

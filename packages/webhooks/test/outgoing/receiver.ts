@@ -10,7 +10,7 @@ import type { Message } from '../../src/outgoing/index.js';
 
 export const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLwSw';
 
-export function message(body = '{"type":"plant.created"}'): Message {
+export function message(body = '{"type":"tool.created"}'): Message {
   return { id: 'msg_1', timestamp: new Date(), body };
 }
 

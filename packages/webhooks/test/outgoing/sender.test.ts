@@ -31,7 +31,7 @@ const stopTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout']
 describe('a message', () => {
   it('is verified by the library of Standard Webhooks, with each of its secrets', async () => {
     const receiver = await startReceiver();
-    const sent = message('{"type":"plant.created","data":{"name":"Se\u0301ne\u00e7on \u{1F335}"}}');
+    const sent = message('{"type":"tool.created","data":{"name":"Se\u0301ne\u00e7on \u{1F335}"}}');
     const outcome = await sender.send(receiver.url, sent, [SECRET, OTHER_SECRET], signal);
     expect(outcome).toEqual({ kind: 'delivered', status: 204 });
     const [{ headers, body } = expect.fail()] = receiver.requests;
