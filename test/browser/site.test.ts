@@ -33,7 +33,7 @@ const PLACES = {
   timeout: '/docs/limits.html',
   kubernetes: '/docs/kubernetes.html',
   'token expired': '/docs/tokens.html',
-  'import csv': '/docs/command.html#csv-in-a-spreadsheet',
+  'import csv': '/docs/spreadsheets.html#from-a-spreadsheet-into-the-store',
   'big ids javascript': '/docs/troubleshooting.html#ids-arrive-rounded',
   windows: '/docs/windows.html',
   login: '/docs/sign-in.html',

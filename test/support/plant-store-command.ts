@@ -28,6 +28,7 @@ export const IMPATIENT: Limits = {
   longestPause: 50,
   patience: PATIENCE,
   firstContact: PATIENCE,
+  unstoppable: PATIENCE,
 };
 
 export interface Result {

@@ -1,4 +1,3 @@
-import type { Writable } from 'node:stream';
 import { parse, stringify } from 'lossless-json';
 import { eventsOf, ServiceError } from '@resource-service/client/runtime';
 import {
@@ -15,6 +14,7 @@ import { choiceOf } from './help.js';
 import { optionOf } from './options.js';
 import type { Feed } from './resources.js';
 import type { Service } from './service.js';
+import { write } from './terminal.js';
 import type { Terminal } from './terminal.js';
 
 const PAGE_SIZE = 1_000;
@@ -69,18 +69,6 @@ export async function writeChanges(
     throw new ContactError(`${reason}: this service records no changes (CHANGES_ENABLED)`);
   }
   return EXIT.done;
-}
-
-function write(stream: Writable, text: string, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort);
-    stream.write(text, (error) => {
-      signal.removeEventListener('abort', abort);
-      if (error) reject(error);
-      else resolve();
-    });
-  });
 }
 
 /** Reads pages up to the change that is the newest now. What comes meanwhile could go on forever. */

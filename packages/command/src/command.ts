@@ -4,7 +4,6 @@ import type { ChangesOptions } from './changes.js';
 import { completionScript, SHELLS } from './completion.js';
 import type { Shell } from './completion.js';
 import { readConnection } from './connection/connection.js';
-import type { Connection } from './connection/connection.js';
 import type { ExportOptions } from './export.js';
 import { FORMATS } from './formats.js';
 import { changesHelp, environmentHelp, exportHelp, importHelp } from './help.js';
@@ -19,22 +18,15 @@ import {
   separator,
 } from './options.js';
 import type { Resource } from './resources.js';
+import type { Run } from './run.js';
 import { LIMITS } from './connection/limits.js';
 import { oneOf } from './service.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';
 import { addTokenCommands } from './tokens/token.js';
+import { addListenCommand, addWebhookCommands } from './webhooks/webhooks.js';
 
 const LIST = new Intl.ListFormat('en');
-
-interface Run {
-  readonly service: Service;
-  readonly args: readonly string[];
-  readonly terminal: Terminal;
-  readonly signal: AbortSignal;
-  readonly connection: () => Promise<Connection>;
-  readonly end: (exitCode: number) => void;
-}
 
 /** Returns the exit code. The signal is aborted with the name of a signal of the process. */
 export async function run(
@@ -65,6 +57,8 @@ export async function run(
   addImportCommand(program, given);
   addExportCommand(program, given);
   addChangesCommand(program, given);
+  addWebhookCommands(program, given);
+  addListenCommand(program, given);
   addCompletionCommand(program, given);
   addTokenCommands(program, service, terminal, signal, () => end(EXIT.done));
   try {
@@ -78,7 +72,7 @@ export async function run(
   return code;
 }
 
-function tasksOf({ resources, feeds }: Service): readonly string[] {
+function tasksOf({ resources, feeds, webhooks }: Service): readonly string[] {
   const namesOf = (some: readonly Resource[]) => LIST.format(some.map(({ name }) => name));
   const imported = resources.filter(({ isImportable }) => isImportable);
   const exported = resources.filter(({ isImportable }) => !isImportable);
@@ -86,6 +80,7 @@ function tasksOf({ resources, feeds }: Service): readonly string[] {
     ...(imported.length > 0 ? [`import and export ${namesOf(imported)}`] : []),
     ...(exported.length > 0 ? [`export ${namesOf(exported)}`] : []),
     ...(feeds.length > 0 ? ['follow changes'] : []),
+    ...(webhooks === undefined ? [] : ['manage webhooks']),
     'issue tokens',
   ];
 }

@@ -79,6 +79,30 @@ Examples:${selected}
   ${command} --follow >> changes.ndjson`;
 }
 
+export function webhooksHelp(service: Service): string {
+  const { name } = service.identity;
+  return `${environmentHelp(service)}
+${EXIT_CODES}
+
+Examples:
+  SECRET=$(${name} webhooks create https://example.com/webhooks --kinds created)
+  ${name} webhooks list --json`;
+}
+
+export function listenHelp(service: Service): string {
+  const command = `${service.identity.name} listen`;
+  return `
+The command makes a webhook to this machine, and removes it at the end. Each line is a message whose signature is valid.
+With --forward-to, the address gets the message with its header fields, and its response becomes the one to the service.
+The service must run on this machine, with WEBHOOK_ALLOWED_NETWORKS=loopback, which npm start sets.
+${environmentHelp(service)}
+${EXIT_CODES}
+
+Examples:
+  ${command}
+  ${command} --forward-to http://localhost:4000/hook`;
+}
+
 /** The option that chooses a resource or a feed, with the space before it, unless it is the default. */
 export function choiceOf(
   name: string,

@@ -36,6 +36,12 @@ export interface Feed {
   readonly selection: Filter | undefined;
 }
 
+/** The types of their messages, such as `tool.created`, have a resource and a kind. */
+export interface Webhooks {
+  readonly resources: readonly string[];
+  readonly kinds: readonly string[];
+}
+
 /** The resources of a document: what has the paths `/{name}/export` and `/{name}/{id}`. */
 export function resourcesOf(document: OpenApiDocument): readonly Resource[] {
   const { paths } = document;
@@ -65,6 +71,14 @@ export function feedsOf(document: OpenApiDocument): readonly Feed[] {
     name,
     selection: filtersOf(document, get)[0],
   }));
+}
+
+/** `undefined` if the service has no webhooks. */
+export function webhooksOf({ paths, webhooks = {} }: OpenApiDocument): Webhooks | undefined {
+  if (paths['/webhooks/{id}/deliveries'] === undefined) return undefined;
+  const types = Object.keys(webhooks).map((type) => type.split('.'));
+  const all = (part: 0 | 1) => [...new Set(types.map((type) => type[part]!))];
+  return { resources: all(0), kinds: all(1) };
 }
 
 export function scopesOf({ paths }: OpenApiDocument): readonly string[] {

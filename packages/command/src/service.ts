@@ -1,7 +1,7 @@
 import type { Identity } from '@resource-service/framework/identity';
 
-import { feedsOf, resourcesOf, scopesOf } from './resources.js';
-import type { Feed, OpenApiDocument, Resource } from './resources.js';
+import { feedsOf, resourcesOf, scopesOf, webhooksOf } from './resources.js';
+import type { Feed, OpenApiDocument, Resource, Webhooks } from './resources.js';
 
 export interface ServiceSource {
   readonly identity: Identity;
@@ -22,6 +22,7 @@ export interface Service {
   readonly defaultResource: Resource | undefined;
   readonly feeds: readonly Feed[];
   readonly scopes: readonly string[];
+  readonly webhooks: Webhooks | undefined;
 }
 
 export function serviceOf({ identity, document }: ServiceSource): Service {
@@ -39,6 +40,7 @@ export function serviceOf({ identity, document }: ServiceSource): Service {
     defaultResource: resources.find(({ name }) => name === main) ?? resources[0],
     feeds: feedsOf(document),
     scopes: scopesOf(document),
+    webhooks: webhooksOf(document),
   };
 }
 

@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { documentWith, feed, resource, runWith } from './support/tool-library.js';
+import { documentWith, feed, resource, runWith, WEBHOOKS } from './support/tool-library.js';
 
-const DOCUMENT = documentWith(resource('tools'), resource('loans'), feed('changes', 'toolId'));
+const RESOURCES = [resource('tools'), resource('loans'), feed('changes', 'toolId')];
+const DOCUMENT = {
+  ...documentWith(...RESOURCES, WEBHOOKS.paths),
+  webhooks: WEBHOOKS.webhooks,
+};
 
 async function scriptFor(shell: string): Promise<string> {
   const { code, stdout } = await runWith(DOCUMENT, ['completion', shell]);
@@ -31,6 +35,9 @@ const LINES: readonly [line: string, expected: readonly string[]][] = [
   ['token create --sc', ['--scope']],
   ['export --resource l', ['loans']],
   ['completion z', ['zsh']],
+  ['webhooks de', ['deliveries']],
+  ['webhooks create --kinds r', ['removed']],
+  ['listen --f', ['--forward-to']],
 ];
 
 async function printedBy(shell: string, program: string): Promise<string> {

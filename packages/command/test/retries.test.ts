@@ -11,6 +11,7 @@ const LIMITS = {
   longestPause: 1,
   patience: 120 * SECOND,
   firstContact: 5 * SECOND,
+  unstoppable: 10 * SECOND,
 };
 
 /** Time that passes only when a test says so. */

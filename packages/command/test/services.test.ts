@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { documentWith, feed, resource, runWith } from './support/tool-library.js';
+import { documentWith, feed, resource, runWith, WEBHOOKS } from './support/tool-library.js';
 
 const TOOLS = resource('tools');
 
@@ -20,6 +20,17 @@ describe('the command of a service', () => {
     expect(stderr).toBe(
       'tool-library: TOOL_LIBRARY_URL is not set, and no service runs in this folder\n',
     );
+  });
+
+  it('manages webhooks if it has some, with the kinds and resources of their messages', async () => {
+    const { paths, webhooks } = WEBHOOKS;
+    const document = { ...documentWith(TOOLS, paths), webhooks };
+    const { stdout } = await runWith(document, ['--help']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(', manage webhooks, and issue tokens.');
+    const listen = (await runWith(document, ['listen', '--help'])).stdout.replaceAll(/\s+/g, ' ');
+    expect(listen).toContain('(choices: "created", "removed")');
+    expect(listen).toContain('(choices: "tool", "loan")');
+    expect((await runWith(documentWith(TOOLS), ['listen'])).code).toBe(2);
   });
 
   it('works on the first resource unless another one is chosen', async () => {

@@ -151,6 +151,9 @@ describe('an address that fails', () => {
     const reason = 'The response has the status 500.';
     expect(await service.find(id)).toMatchObject({ lastError: reason });
     expect(await service.find(id)).toHaveProperty('waitingSince');
+    await eventually(async () =>
+      expect(await service.metrics()).toMatch(/webhook_lag_seconds [\d.]*[1-9]/),
+    );
     pass(RETRIES.first);
     await failed(2);
     pass(RETRIES.first);
@@ -164,6 +167,9 @@ describe('an address that fails', () => {
     );
     await eventually(async () =>
       expect(await service.metrics()).toMatch(/webhook_deliveries_total\{outcome="failed"\} [23]/),
+    );
+    await eventually(async () =>
+      expect(await service.metrics()).toContain('webhook_lag_seconds 0\n'),
     );
   });
 

@@ -1,5 +1,7 @@
 export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, PathItem>>;
+  /** What the service sends, by the name of the message. */
+  readonly webhooks?: Readonly<Record<string, unknown>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 

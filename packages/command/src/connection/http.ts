@@ -8,6 +8,8 @@ import { oneOf } from '../service.js';
 import type { Connection } from './connection.js';
 import { inSeconds } from './limits.js';
 
+const NO_CONTENT = 204;
+
 /**
  * What takes the place of `fetch`: the timeout of node:http counts each byte that is sent, so a slow uplink is not idle, it tells
  * when there is a connection, and it never follows a redirect with the token.
@@ -33,10 +35,9 @@ export class HttpClient {
       throw error;
     }
     const init = { status, statusText, headers: { 'Retry-After': headers['retry-after'] ?? '' } };
-    return new Response(
-      ReadableStream.from(incoming) as ConstructorParameters<typeof Response>[0],
-      init,
-    );
+    if (status === NO_CONTENT) incoming.resume();
+    const body = status === NO_CONTENT ? null : ReadableStream.from(incoming);
+    return new Response(body as ConstructorParameters<typeof Response>[0], init);
   }
 
   /** Rejects what is not from the service. */
@@ -45,7 +46,8 @@ export class HttpClient {
     sent: Headers,
   ): Promise<void> {
     const { service, token } = this.connection;
-    if (status === 200) {
+    if (status === NO_CONTENT) return;
+    if (status === 200 || status === 201) {
       if (headers['content-type']?.startsWith(sent.get('Accept')!)) return;
       throw new ContactError(
         `${service.variables.url} does not lead to ${oneOf(service.identity)}`,

@@ -9,6 +9,8 @@ export const LIMITS = {
   patience: 120_000,
   /** Longest time until the first connection. */
   firstContact: 5_000,
+  /** Longest time of a request that a signal does not end. */
+  unstoppable: 10_000,
 };
 
 export type Limits = Readonly<typeof LIMITS>;

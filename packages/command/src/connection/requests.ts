@@ -53,6 +53,18 @@ export class Requests {
     return this.run(() => this.once(call, read));
   }
 
+  /** Sends a request once, because it may have been carried out although its response is lost. */
+  async sendOnce<T>(
+    call: Omit<Call, 'signal'>,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await this.once(call, read);
+    } catch (error) {
+      throw this.explained(error);
+    }
+  }
+
   once<T>(call: Omit<Call, 'signal'>, read: (response: Response) => Promise<T>): Promise<T> {
     return this.client.send({ ...call, signal: this.signal, isStream: true }, read);
   }
@@ -109,7 +121,11 @@ export class Requests {
   }
 
   private explained(error: unknown): unknown {
-    if (!(error instanceof ServiceError) || error.status !== 401) return error;
+    if (!(error instanceof ServiceError)) {
+      const temporary = temporaryOf(error);
+      return temporary ? new CommandError(EXIT.incomplete, temporary.message) : error;
+    }
+    if (error.status !== 401) return error;
     return new ContactError(`${textOf(reasonOf(error))}: check ${this.connection.tokenVariable}`);
   }
 

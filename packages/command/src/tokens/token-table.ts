@@ -1,16 +1,10 @@
 import type { TokenDetails } from '@resource-service/framework/tokens';
+import { tableOf } from '../table.js';
 
 const HEADER = ['ID', 'NAME', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'STATUS'];
 
 export function tokenTable(tokens: readonly TokenDetails[]): string {
-  const rows = [HEADER, ...tokens.map(cells)];
-  const widths = HEADER.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${line(row)}\n`).join('');
+  return tableOf([HEADER, ...tokens.map(cells)]);
 }
 
 function cells(token: TokenDetails): readonly string[] {

@@ -51,12 +51,24 @@ export function feed(name: string, ...parameters: readonly string[]): Paths {
   };
 }
 
-/** Runs the command of the service with this document. */
-export async function runWith(
+/** What a service with webhooks has in its document. */
+export const WEBHOOKS = {
+  paths: { '/webhooks/{id}/deliveries': { get: { responses: {} } } },
+  webhooks: { 'tool.created': {}, 'tool.removed': {}, 'loan.created': {} },
+};
+
+interface StartOptions {
+  readonly limits?: Partial<Limits>;
+  readonly signal?: AbortSignal;
+  readonly stdout?: Writable;
+}
+
+/** Starts the command of the service with this document. */
+export function startWith(
   document: OpenApiDocument,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-  given: Partial<Limits> = {},
+  { limits: given, signal = new AbortController().signal, stdout }: StartOptions = {},
 ) {
   const text = { stdout: '', stderr: '' };
   const collector = (name: keyof typeof text) =>
@@ -69,7 +81,7 @@ export async function runWith(
   const terminal = {
     env,
     stdin: Readable.from([]),
-    stdout: collector('stdout'),
+    stdout: stdout ?? collector('stdout'),
     stderr: collector('stderr'),
   };
   const limits = {
@@ -78,9 +90,20 @@ export async function runWith(
     longestPause: 50,
     patience: PATIENCE,
     firstContact: PATIENCE,
+    unstoppable: PATIENCE,
     ...given,
   };
   const service = serviceOf({ identity: IDENTITY, document });
-  const code = await run(service, args, terminal, new AbortController().signal, limits);
-  return { code, ...text };
+  return { text, code: run(service, args, terminal, signal, limits) };
+}
+
+/** Runs the command of the service with this document. */
+export async function runWith(
+  document: OpenApiDocument,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  limits: Partial<Limits> = {},
+) {
+  const { text, code } = startWith(document, args, env, { limits });
+  return { code: await code, ...text };
 }

@@ -29,7 +29,7 @@ const MAX_CLAIMED = 50;
  */
 export const LANES: Readonly<Record<Lane, number>> = { quick: 64, slow: 128 };
 
-const UNKNOWN: Figures = { active: 0, paused: 0, lag: 0 };
+const UNKNOWN: Figures = { active: 0, paused: 0, positions: {} };
 
 /** Serves the webhooks that miss changes, with one timer for all of them. */
 @Injectable()
@@ -38,6 +38,8 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
   private figures = UNKNOWN;
+  /** The time of the oldest change that an active webhook has not got. */
+  private waitingSince: number | undefined;
   private reported: string | undefined;
   private readonly count: (outcome: Outcome['kind']) => void;
   private readonly pace = new Pace();
@@ -64,8 +66,8 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       metrics.gauge(metrics.named(name), help, read);
     gauge(
       'webhook_lag_seconds',
-      'Age of the oldest change that waits after an error of its webhook.',
-      () => this.figures.lag,
+      'Age of the oldest change that an active webhook has not got.',
+      () => this.lag,
     );
     gauge(
       'webhooks_paused',
@@ -98,6 +100,12 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     this.figures = { ...this.figures, active: Math.max(this.figures.active, 1) };
   }
 
+  /** In seconds. */
+  private get lag(): number {
+    const { waitingSince } = this;
+    return waitingSince === undefined ? 0 : Math.max(0, Date.now() - waitingSince) / 1_000;
+  }
+
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     let checkedAt = -Infinity;
@@ -127,6 +135,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
+    this.waitingSince = await this.feeds.oldestAfter(this.figures.positions);
   }
 
   /** Lets quick ones go on where a slow one was. */

@@ -39,6 +39,18 @@ export class WebhookFeeds {
     return this.all.get(resource)!.next(position);
   }
 
+  /** The time of the oldest change after positions, in milliseconds as of `Date.now()`; `undefined` if there is none. */
+  async oldestAfter(positions: Positions): Promise<number | undefined> {
+    const next = { limit: 1, wait: 0, signal: AbortSignal.abort() };
+    const found = Object.entries(positions).map(async ([resource, position]) => {
+      // If changes are missing there, the turn of the webhook pauses it.
+      const read = this.all.get(resource)?.feed.next(BigInt(position), next);
+      return (await read?.catch(() => undefined)) ?? [];
+    });
+    const times = (await Promise.all(found)).flat().map(({ time }) => time.getTime());
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
   /** The change of a message; `undefined` if it is no longer kept, or the message is of no change. */
   async find(resource: string, messageId: string): Promise<RecordedChange | undefined> {
     const [, position] = /_(\d+)$/.exec(messageId) ?? [];

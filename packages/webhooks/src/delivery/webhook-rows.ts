@@ -58,8 +58,8 @@ export interface Served {
 export interface Figures {
   readonly active: number;
   readonly paused: number;
-  /** The age of the oldest change that waits after an error, in seconds. */
-  readonly lag: number;
+  /** How far all active webhooks have come, by resource. */
+  readonly positions: Positions;
 }
 
 const TARGET = `'id', id, 'url', url,
@@ -185,13 +185,17 @@ export class WebhookRows {
   }
 
   async figures(): Promise<Figures> {
-    const [[active, paused, lag] = [0, 0, 0]] = await this.statements.rows<
-      [number, number, number]
+    const [[active, paused, positions] = [0, 0, '{}']] = await this.statements.rows<
+      [number, number, string]
     >({
-      text: `SELECT count(*) FILTER (WHERE paused_at IS NULL)::integer, count(paused_at)::integer,
-          coalesce(extract(epoch FROM now() - min(waiting_since) FILTER (WHERE paused_at IS NULL)), 0)::float8
+      text: `SELECT count(*) FILTER (WHERE paused_at IS NULL)::integer, count(paused_at)::integer, coalesce((
+          SELECT jsonb_object_agg(resource, lowest) FROM (
+            SELECT resource, min(position::bigint)::text AS lowest FROM webhooks, jsonb_each_text(positions) AS sent (resource, position)
+            WHERE paused_at IS NULL GROUP BY resource
+          ) AS behind
+        ), '{}')::text
         FROM webhooks`,
     });
-    return { active, paused, lag };
+    return { active, paused, positions: JSON.parse(positions) as Positions };
   }
 }
