@@ -200,6 +200,15 @@ describe('a server that allows fewer connections than the pool may have', () => 
     return Object.fromEntries(answers);
   }
 
+  /** What needs the locked table waits, so that the services want more connections than they may have. */
+  async function loadBesideLock(services: readonly TestService[]): Promise<void> {
+    const lock = new Client({ connectionString: database.url });
+    await lock.connect();
+    await lock.query('BEGIN; LOCK TABLE plants');
+    await load(services, 32);
+    await lock.end();
+  }
+
   const messages = ({ log }: TestService) => log.map(({ msg }) => msg);
 
   it.each([
@@ -210,6 +219,7 @@ describe('a server that allows fewer connections than the pool may have', () => 
     const services = await startReplicas(count);
     try {
       expect(await load(services, 600)).toEqual({ served: expect.any(Number) });
+      await loadBesideLock(services);
       expect(services.flatMap(messages)).toContain('the database rejects new connections');
       // The log names no role.
       expect(JSON.stringify(services.map(({ log }) => log))).not.toContain(role.slice(-8));
@@ -222,10 +232,11 @@ describe('a server that allows fewer connections than the pool may have', () => 
     await limit(2);
     const [service] = await startReplicas(1);
     try {
-      await load([service!], 100);
+      await loadBesideLock([service!]);
+      expect(messages(service!)).toContain('the database rejects new connections');
       await limit(-1);
       await vi.waitFor(async () => {
-        await load([service!], 100);
+        await loadBesideLock([service!]);
         expect(messages(service!)).toContain('the database accepts new connections again');
       }, PATIENCE);
     } finally {
