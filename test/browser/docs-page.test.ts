@@ -501,7 +501,9 @@ describe('the reference', () => {
     ['retry', 'Retries', '#retries'],
     // What people type: a stem, another word, and one letter that is missing, wrong, too much or in another place.
     ['idempot', 'Retries', '#retries'],
-    ['webhook', 'Create a webhook', '#createWebhook'],
+    EXAMPLE === undefined
+      ? ['webhook', 'Create a webhook', '#createWebhook']
+      : ['webhook', 'List or follow changes', '#listChanges'],
     ['update', 'Replace a plant', '#replacePlant'],
     ['athentication', 'Authentication', '#authentication'],
     ['authenticetion', 'Authentication', '#authentication'],

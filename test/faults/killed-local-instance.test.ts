@@ -74,7 +74,10 @@ describe('a local instance that is killed', () => {
     const { url } = await service.listening();
     expect(await create(url, TOKEN, PLANT)).toBe(200);
     await expectCleanEnd(service, workspace);
-    expect(readdirSync(workspace.path('.data')).toSorted()).toEqual(['postgres']);
+    expect(readdirSync(workspace.path('.data')).toSorted()).toEqual([
+      'postgres',
+      'webhook-secret-key',
+    ]);
   });
 });
 

@@ -24,7 +24,7 @@ export function feedOperations(docs: FeedDocs, change: Type) {
         summary: 'List or follow changes',
         description: `Returns the changes of ${plural} in the order of their positions, the oldest first. If there are more, the \`Link\` header field leads to the next page. For one ${noun}, the order is the order of its changes. A reader that goes on after the last position that it has received misses no change.
 
-There is a stream, too: with \`Accept: text/event-stream\`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). \`limit\` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with \`Last-Event-ID\` misses nothing, and receives nothing twice.
+A stream needs no webhook: with \`Accept: text/event-stream\`, the response does not end. It has an event for each change, also for the ones that come, with the position as its id (server-sent events). \`limit\` has no effect then. The service ends such a response when it shuts down, or when the token is no longer valid. A client that comes back with \`Last-Event-ID\` misses nothing, and receives nothing twice.
 
 Changes are kept for as long as the operator has decided, 90 days by default. A position before the oldest change that is left is rejected with 410, and so is one before a change that was made without a record, such as by SQL.`,
       }),
