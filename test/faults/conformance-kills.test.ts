@@ -25,7 +25,9 @@ it.for([
     try {
       const service = new TestedService(document, { url, token: TOKEN }, running);
       const names = resources.map((name) => `kill -9 during creates of ${name}:`);
-      const kills = checks(document).filter(({ name }) => names.some((it) => name.startsWith(it)));
+      const kills = checks(document).filter(({ name }) =>
+        names.some((begin) => name.startsWith(begin)),
+      );
       expect(kills).toHaveLength(resources.length);
       for (const check of kills) {
         expect(await check.run(service)).toEqual({ name: check.name, outcome: 'pass' });
