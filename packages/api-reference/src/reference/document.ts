@@ -163,12 +163,19 @@ export function scopesOf(endpoints: readonly Endpoint[]): string[] {
   return [...new Set(scopes)].toSorted();
 }
 
+/** RFC 9562, section 5.9: no row has it. */
+const NIL_UUID = '00000000-0000-0000-0000-000000000000';
+
 /** The path of a request that changes nothing, which tells whether a token is valid. */
 export function trialOf(endpoints: readonly Endpoint[]): string {
   const reads = endpoints.filter(({ method }) => method === 'get');
   // The cheapest is that of a single row.
-  const { path = '/' } = reads.find((one) => one.path.endsWith('}')) ?? reads.at(-1) ?? {};
-  return path.replaceAll(/\{\w+\}/g, '0');
+  const read = reads.find((one) => one.path.endsWith('}')) ?? reads.at(-1);
+  const isUuid = (name: string) =>
+    read?.parameters?.some((one) => one.name === name && one.schema?.format === 'uuid');
+  return (read?.path ?? '/').replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    isUuid(name) ? NIL_UUID : '0',
+  );
 }
 
 /** An error as the examples of a document have it. */

@@ -15,3 +15,11 @@ it.each([
 ])('a token is tried with %s', (_, path, endpoints) => {
   expect(trialOf(endpointsOf(...endpoints))).toBe(path);
 });
+
+it('a token is tried with an id of the type that the resource has', () => {
+  const [endpoint] = endpointsOf('get /loans/{id}');
+  const parameters = [{ name: 'id', in: 'path', schema: { format: 'uuid' } }];
+  expect(trialOf([{ ...endpoint!, parameters }])).toBe(
+    '/loans/00000000-0000-0000-0000-000000000000',
+  );
+});
