@@ -47,7 +47,7 @@ export async function openDocs(
   const { origin } = new URL(url);
   page.on('console', (message) => {
     // Chromium reports every failed request, also the look-up that checks a token.
-    if (message.location().url.endsWith('/0') && message.text().includes('404')) return;
+    if (/\/[0-]+$/.test(message.location().url) && message.text().includes('404')) return;
     if (['error', 'warning'].includes(message.type())) faults.push(message.text());
   });
   page.on('pageerror', (error) => faults.push(String(error)));
