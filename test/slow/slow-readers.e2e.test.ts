@@ -73,7 +73,10 @@ describe('GET /plants', () => {
     }, PATIENCE);
     const unread = sockets.reduce((sum, { peer }) => sum + (peer?.writableLength ?? 0), 0);
     expect(unread).toBeLessThan(65 * 1024 * 1024);
-    expect((await service.request('GET', '/plants?limit=1')).status).toBe(200);
+    // On a busy machine, the lists of the readers are still being read.
+    await vi.waitFor(async () => {
+      expect((await service.request('GET', '/plants?limit=1')).status).toBe(200);
+    }, PATIENCE);
     for (const socket of sockets) socket.destroy();
     await vi.waitFor(async () => {
       expect((await service.request('GET', '/plants?limit=1000')).status).toBe(200);
