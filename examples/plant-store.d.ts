@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * List the last deliveries of a webhook
-         * @description Returns the last hundred attempts and those of the last moments. With `sort=-id`, the newest comes first.
+         * @description Returns the last hundred attempts, and more if they are very recent. With `sort=-id`, the newest comes first.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;

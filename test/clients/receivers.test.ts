@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Sender } from '../../packages/webhooks/src/outgoing/index.js';
+import { Sender } from '../../packages/webhooks/src/outgoing/sender.js';
 import { lastingPort } from '../support/lasting-port.js';
 
 /* The programs that docs/webhooks.md links to. `npm run types` checks the types of the one in TypeScript. */

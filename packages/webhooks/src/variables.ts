@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { variable } from '@resource-service/framework';
-import { Sender } from './outgoing/index.js';
-import type { SenderOptions } from './outgoing/index.js';
+import { Sender } from './outgoing/sender.js';
+import type { SenderOptions } from './outgoing/sender.js';
 
 /** Of AES-256. */
 const KEY_BYTES = 32;

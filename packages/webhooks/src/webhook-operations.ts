@@ -116,7 +116,7 @@ export const WEBHOOK_OPERATIONS = {
     described(
       'listWebhookDeliveries',
       'List the last deliveries of a webhook',
-      'Returns the last hundred attempts and those of the last moments. With `sort=-id`, the newest comes first.',
+      'Returns the last hundred attempts, and more if they are very recent. With `sort=-id`, the newest comes first.',
     ),
     ApiErrors(...OF_ONE, ERRORS.tooManyLists, ERRORS.tooManyAnswers),
   ),

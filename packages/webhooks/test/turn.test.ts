@@ -33,7 +33,7 @@ const WEBHOOK: ClaimedWebhook = {
 
 const FAILING = { attempts: 2, since: NOW - 1 };
 
-/** The changes of tools have the positions 2 and 3, and that of a loan 5. */
+/** The changes of tools have the positions 2 and 3, and the change of a loan has 5. */
 function turnOf(
   parts: Partial<TurnParts> = {},
   webhook: Partial<ClaimedWebhook> = {},

@@ -169,7 +169,7 @@ const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 /** The path of a request that changes nothing, which tells whether a token is valid. */
 export function trialOf(endpoints: readonly Endpoint[]): string {
   const reads = endpoints.filter(({ method }) => method === 'get');
-  // The cheapest is that of a single row.
+  // A look-up of a single row is the cheapest request.
   const read = reads.find((one) => one.path.endsWith('}')) ?? reads.at(-1);
   const isUuid = (name: string) =>
     read?.parameters?.some((one) => one.name === name && one.schema?.format === 'uuid');

@@ -35,7 +35,7 @@ export function lastEventId(headers: IncomingHttpHeaders): bigint | undefined {
 
 /** Rejects a reader that would miss changes. */
 export class MissingChanges extends ServiceException {
-  /** @param reason whether they were removed because of their age, have no record, or may be those of another server */
+  /** @param reason why the reader misses changes: they were removed because of their age, have no record, or another server made them */
   constructor(
     readonly reason: 'pruned' | 'unrecorded' | 'other-server',
     message: string,

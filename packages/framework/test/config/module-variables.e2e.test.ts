@@ -26,7 +26,7 @@ class MailModule {}
 class AppModule {}
 
 describe('the variables of a module', () => {
-  it('are those of a service that imports it', async () => {
+  it('are variables of a service that imports it', async () => {
     expect(serviceModuleOf(AppModule).variables).toEqual(VARIABLES);
     const app = await createDetachedApp(AppModule);
     expect(app.get(Mailer, { strict: false }).variables).toEqual({ SENDER: 'nobody' });

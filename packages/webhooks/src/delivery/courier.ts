@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectVariables, ServiceException } from '@resource-service/framework';
 import type { Variables } from '@resource-service/framework';
-import { AddressError, Secrets, Sender } from '../outgoing/index.js';
-import type { Outcome } from '../outgoing/index.js';
+import { AddressError } from '../outgoing/networks.js';
+import { Secrets } from '../outgoing/secrets.js';
+import { Sender } from '../outgoing/sender.js';
+import type { Outcome } from '../outgoing/outcome.js';
 import { senderOptions } from '../variables.js';
 import type { WEBHOOK_VARIABLES } from '../variables.js';
 import { WEBHOOK_ERRORS } from '../webhooks.errors.js';

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { Metrics, ServiceException } from '@resource-service/framework';
 import { describeError, LOGGER } from '@resource-service/framework/extension';
-import type { Outcome } from '../outgoing/index.js';
+import type { Outcome } from '../outgoing/outcome.js';
 import { OUTCOMES } from '../webhook-delivery.entity.js';
 import { Clock } from './clock.js';
 import { Courier } from './courier.js';

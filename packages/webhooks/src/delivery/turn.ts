@@ -1,7 +1,7 @@
 import { ERRORS, ServiceException } from '@resource-service/framework';
 import { MissingChanges } from '@resource-service/changes';
 import type { RecordedChange } from '@resource-service/changes';
-import type { Outcome } from '../outgoing/index.js';
+import type { Outcome } from '../outgoing/outcome.js';
 import type { PauseReason } from '../webhook.entity.js';
 import { messageOf } from './message.js';
 import type { WebhookMessage } from './message.js';

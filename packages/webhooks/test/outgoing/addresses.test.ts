@@ -2,7 +2,8 @@ import { Resolver } from 'node:dns/promises';
 import { isIPv6 } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { AddressError, Sender } from '../../src/outgoing/index.js';
+import { AddressError } from '../../src/outgoing/networks.js';
+import { Sender } from '../../src/outgoing/sender.js';
 import { Targets } from '../../src/outgoing/targets.js';
 import {
   dotted,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { Secrets } from '../../src/outgoing/index.js';
+import { Secrets } from '../../src/outgoing/secrets.js';
 import { signedHeaders } from '../../src/outgoing/signatures.js';
 
 const secrets = new Secrets(randomBytes(32));

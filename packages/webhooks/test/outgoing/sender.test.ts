@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { Sender } from '../../src/outgoing/index.js';
+import { Sender } from '../../src/outgoing/sender.js';
 import { reasonOf } from '../../src/outgoing/outcome.js';
 import { message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Sender } from '../../src/outgoing/index.js';
+import { Sender } from '../../src/outgoing/sender.js';
 import { message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
 
 const TIMEOUT = 15_000;

@@ -190,7 +190,7 @@ interface ManyRows {
   readonly count: number;
 }
 
-/** Stores, records and returns rows, without those whose id is taken. The last parameter is that of {@link rowWait}. */
+/** Stores, records and returns rows, without those whose id is taken. The last parameter is for {@link rowWait}. */
 function textOf(
   { table, key, given, names }: EntityColumns,
   records: RecordStatements | undefined,
