@@ -9,6 +9,7 @@ import { IDENTITY } from '../../framework/test/support/identity.js';
 import { PATIENCE } from '../../framework/test/support/patience.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
 import type { TestDatabase } from '../../framework/test/support/test-database.js';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { hang, isSigned, Receiver, status } from './support/receiver.js';
 import { AppModule } from './support/tools.js';
@@ -252,4 +253,23 @@ describe('the module', () => {
     ]);
     expect(document.webhooks['tool.created']!.post.operationId).toBe('toolCreated');
   });
+});
+
+it('a webhook that is removed while it gets a test message is not found', async () => {
+  const { id } = await service.listen(receiver.url());
+  const other = new Client({ connectionString: database.url });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query('DELETE FROM webhooks WHERE id = $1', [id]);
+  const response = service.send('POST', `/webhooks/${id}/test`);
+  await eventually(async () =>
+    expect(
+      await database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      ),
+    ).toHaveLength(1),
+  );
+  await other.query('COMMIT');
+  await other.end();
+  expect((await response).status).toBe(404);
 });

@@ -12,7 +12,7 @@ export const LEASE = { duration: 15_000, renewal: 5_000 } as const;
 
 const UNTIL = `now() + interval '${LEASE.duration} milliseconds'`;
 
-/** Of each webhook, so many deliveries are kept, and those of its last turn. */
+/** The number of deliveries that are kept for each webhook, besides the deliveries of its last turn. */
 export const KEPT_DELIVERIES = 100;
 
 /** Where to send messages, and how to sign them. */
@@ -177,7 +177,7 @@ export class WebhookRows {
   /** Stores an attempt that somebody has asked for. @returns its id; `undefined` if the webhook is gone */
   async note(id: string, attempt: Attempt): Promise<bigint | undefined> {
     const [row] = await this.statements.rows<[string]>({
-      text: `WITH noted AS (SELECT id FROM webhooks WHERE id = $1), pruned AS (${PRUNE('noted')})
+      text: `WITH noted AS (SELECT id FROM webhooks WHERE id = $1 FOR KEY SHARE), pruned AS (${PRUNE('noted')})
         ${INSERT('noted')} RETURNING id`,
       values: [id, JSON.stringify([attempt])],
     });
