@@ -127,6 +127,7 @@ function realRequests(token: string): Buffer[] {
     `${head('POST /plants', token, JSON_TYPE, 'Transfer-Encoding: chunked')}9\r\n{"id":1,"\r\na;x=y\r\nname":"a"}\r\n0\r\nTrailer: x\r\n\r\n`,
     head('GET /plants/9007199254740993', token),
     head('OPTIONS /plants', token),
+    head('PUT /plants', token),
     head('HEAD /openapi.json', token),
     head('GET /plants/1', token) + head('POST /plants', token, JSON_TYPE, length) + plant,
   ].map((request) => Buffer.from(request));
