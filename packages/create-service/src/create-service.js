@@ -5,13 +5,14 @@ import './node-version.js';
 const { parseArgs } = await import('node:util');
 const { UsageError, reportingErrors } = await import('./names.js');
 const { FORMS } = await import('./properties.js');
-const { addResource } = await import('./resource.js');
+const { addChanges } = await import('./changes.js');
+const { addResource, isResource } = await import('./resource.js');
 const { createService, npm } = await import('./service.js');
 
 const USAGE = `usage: create-service tool-library [tool tools [price:decimal(10,2) …]] [--changes] [--packages FOLDER]
        create-service resource loan loans [due:date …] [--changes], in the folder of a service
 
-  --changes   records who has changed what
+  --changes   records who has changed what, also of a resource that exists
   --packages  the folder of the packed packages, instead of the registry
 
 Types of properties: ${FORMS.join(', ')}
@@ -28,7 +29,9 @@ async function run() {
   const [first, ...resource] = positionals;
   if (first === 'resource' && resource.length >= 2 && packages === undefined) {
     const [one, many, ...properties] = resource;
-    await addResource(process.cwd(), one, many, properties, changes);
+    const isRecord = changes && properties.length === 0 && isResource(process.cwd(), many);
+    if (isRecord) await addChanges(process.cwd(), one, many);
+    else await addResource(process.cwd(), one, many, properties, changes);
     if (!openapi || npm(process.cwd(), 'run', '--silent', 'openapi')) return;
     throw new UsageError(
       'openapi.json lacks the resource: run "npm install" and "npm run openapi"',

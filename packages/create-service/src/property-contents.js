@@ -28,13 +28,8 @@ export function inIdentity(properties) {
   return [[/(?<=body: ')\{.*\}(?=')/, json(contentOf(properties, 0))]];
 }
 
-export function inChangesModule(properties) {
-  const example = { id: 1, ...contentOf(properties, 0) };
-  return [[/(?<= {6}example: )\{.*\}(?=,\n)/, json(example)]];
-}
-
-/** The two constants of each test. */
-export function contentsOf(properties) {
+/** The two constants of the test. */
+function contentsOf(properties) {
   return ['FIRST', 'SECOND'].map((name, at) => [
     new RegExp(`(?<=const ${name} = )\\{.*\\}(?=;\\n)`),
     json(contentOf(properties, at)),

@@ -31,12 +31,27 @@ export async function addResource(root, one, many, words, hasChanges) {
     ...folders.map((folder) => `src/${folder}`),
     ...created.map(({ file }) => file),
   ]);
-  if (hasChanges) installedIn(root, '@resource-service/changes/package.json');
-  const sources = await import(installedIn(root, '@resource-service/framework/sources'));
+  if (hasChanges) requireChanges(root);
+  const sources = await frameworkSources(root);
   await writeResource(sources, root, folders, created);
   format(root, ...created.map(({ file }) => file));
   process.stdout.write(`src/${many} has a resource, and test/${many}.e2e.test.ts its tests.
 ${nextSteps(one, many, properties, hasChanges)}`);
+}
+
+/** Whether a service has the folder of a resource. */
+export function isResource(root, many) {
+  return existsSync(join(root, 'src', many));
+}
+
+/** @throws UsageError without the package that records changes */
+export function requireChanges(root) {
+  installedIn(root, '@resource-service/changes/package.json');
+}
+
+/** The module of the framework that edits sources. */
+export function frameworkSources(root) {
+  return import(installedIn(root, '@resource-service/framework/sources'));
 }
 
 function nextSteps(one, many, properties, hasChanges) {
@@ -64,18 +79,18 @@ export async function writeResource(
   root,
   folders,
   created,
-  changed = [],
+  changed = () => [],
 ) {
   try {
     const text = await withAdditions(root, APP, folders.map(additionOf));
-    writeAll(root, { created, changed: [...changed, { file: APP, text }] });
+    writeAll(root, { created, changed: [...(await changed()), { file: APP, text }] });
   } catch (error) {
     throw error instanceof SourceError ? new UsageError(error.message) : error;
   }
 }
 
 /** @param paths of the files and folders of the resource */
-function requireFree(root, one, paths) {
+export function requireFree(root, one, paths) {
   const existing =
     paths.find((path) => existsSync(join(root, path))) ??
     entityIn(filesIn(join(root, 'src')), one, root);

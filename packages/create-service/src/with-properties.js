@@ -1,10 +1,4 @@
-import {
-  contentsOf,
-  inChangesModule,
-  inExamples,
-  inIdentity,
-  inTest,
-} from './property-contents.js';
+import { inExamples, inIdentity, inTest } from './property-contents.js';
 import { filterOf } from './properties.js';
 import {
   columnsOf,
@@ -27,8 +21,6 @@ const CHANGES = [
   [/items\.repository\.ts$/, inRepository],
   [/items\.controller\.ts$/, inController],
   [/items\.examples\.ts$/, inExamples],
-  [/changes\.module\.ts$/, inChangesModule],
-  [/changes\.e2e\.test\.ts$/, contentsOf],
   [/items\.e2e\.test\.ts$/, inTest],
   [/identity\.ts$/, inIdentity],
 ];

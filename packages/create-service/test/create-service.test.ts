@@ -564,6 +564,32 @@ describe('a new service', () => {
     await expect(npm('run', 'generate', '--', one, many)).rejects.toThrow('exists already');
   });
 
+  it('gets the record of changes of a resource that has none, with the columns of its entity', async () => {
+    const generate = ['run', 'generate', '--', 'hand-tool', 'hand-tools', '--changes'];
+    const entity = join(root, 'src/hand-tools/hand-tool.entity.ts');
+    const text = await readFile(entity, 'utf8');
+    const weight = `  @DecimalField({ precision: 6, scale: 2, isOptional: true, description: 'In kg.', example: '1.50' })
+  readonly weight!: string | null;
+}
+`;
+    const withWeight = text.replace(/\}\n$/, `\n${weight}`);
+    await writeFile(entity, withWeight.replace('import { INT64', 'import { DecimalField, INT64'));
+    await npm('exec', '--', 'prettier', '--write', entity);
+    await npm('run', 'migration:generate', '--', 'AddWeight', 'hand-tools');
+    await npm(...generate);
+    const folder = join(root, 'src/hand-tool-changes/migrations');
+    const [migration = ''] = await readdir(folder);
+    const source = await readFile(join(folder, migration), 'utf8');
+    expect(source).toContain('"weight" numeric(6,2),');
+    expect(source).toContain("{ table: 'hand_tools', changes: 'hand_tool_changes' }");
+    const repository = await readFile(
+      join(root, 'src/hand-tools/hand-tools.repository.ts'),
+      'utf8',
+    );
+    expect(repository).toContain("changes: recordChanges(HandToolChange, 'handTool')");
+    await expect(npm(...generate)).rejects.toThrow('src/hand-tool-changes exists already');
+  });
+
   it('writes its client again at a start after a change, and only then', async () => {
     const client = join(root, 'dist-client/dist/tool-library.js');
     const writes = async () => {

@@ -21,7 +21,9 @@ export { Semaphore } from './database/semaphore.js';
 export { prepared } from './database/statements.js';
 /** Says what the table of an entity needs besides its columns: privileges, functions, a check. */
 export { setTableNeeds } from './database/table-needs.js';
-export type { TableNeeds } from './database/table-needs.js';
+export type { TableCreation, TableNeeds } from './database/table-needs.js';
+/** The names of the tables of entities. */
+export { tableNames } from './database/data-source.js';
 /** A response that lasts: `text/event-stream`. */
 export { EventStream } from './http/responses/event-stream.js';
 /** A page of a list, and the parameters that ask for the next one. */

@@ -16,12 +16,14 @@ import type {
   Scope,
 } from '@resource-service/framework/extension';
 import type { ChangeParameters, Feed } from './feed.js';
-import { changeDto, LatestPositionDto, listChangesDto } from './feed.dto.js';
+import { changeDto, exampleOf, LatestPositionDto, listChangesDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
 import { feedOperations } from './feed-operations.js';
 import { lastEventId } from './position.js';
 
-interface FeedParts extends Omit<FeedDocs, 'noun' | 'property'> {
+interface FeedParts extends Omit<FeedDocs, 'noun' | 'property' | 'example'> {
+  /** A row; by default, with the examples of the properties of `stored`. */
+  readonly example?: FeedDocs['example'];
   /** Exports the repository. */
   readonly module: Type;
   /** The repository of the resource, which records changes. */
@@ -94,7 +96,8 @@ export function feedController(options: FeedOptions): Type {
 
 export function docsOf(options: FeedOptions): FeedDocs {
   const property = 'property' in options ? options.property : options.member;
-  return { ...options, property, noun: options.one.replace(/^an? /, '') };
+  const { one, stored, example = exampleOf(stored) } = options;
+  return { ...options, property, example, noun: one.replace(/^an? /, '') };
 }
 
 /** Whether the client prefers events to pages (RFC 9110, section 12.5.1). */

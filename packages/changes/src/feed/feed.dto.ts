@@ -30,6 +30,20 @@ export interface FeedDocs {
   readonly example: { readonly id: number | string } & Readonly<Record<string, unknown>>;
 }
 
+/** A row with the examples of the properties of a class, as `@ApiProperty()` keeps them. */
+export function exampleOf({ prototype }: Type): FeedDocs['example'] {
+  const row = prototype as object;
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', row) as readonly string[];
+  const entries = names.map((each) => {
+    const name = each.slice(1);
+    const { example } = Reflect.getMetadata('swagger/apiModelProperties', row, name) as {
+      readonly example?: unknown;
+    };
+    return [name, example] as const;
+  });
+  return Object.fromEntries(entries) as FeedDocs['example'];
+}
+
 const KINDS = ['created', 'replaced', 'removed'] as const;
 
 @ApiSchema({ name: 'Principal', description: 'Who has sent a request.' })

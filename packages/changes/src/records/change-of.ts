@@ -2,7 +2,11 @@ import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
 import { TIMESTAMP_COLUMN } from '@resource-service/framework';
-import { propertyColumnsOf, setTableNeeds } from '@resource-service/framework/extension';
+import {
+  propertyColumnsOf,
+  setTableNeeds,
+  tableNames,
+} from '@resource-service/framework/extension';
 import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extension';
 
 import { recordNeeds } from './record-needs.js';
@@ -63,6 +67,9 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
     const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
     Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
   }
-  setTableNeeds(ChangeColumns as Type, recordNeeds);
+  setTableNeeds(ChangeColumns as Type, (table) => {
+    const [changing] = tableNames([entity]);
+    return recordNeeds(table, changing);
+  });
   return ChangeColumns as unknown as Type<Change>;
 }

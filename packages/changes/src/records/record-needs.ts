@@ -1,10 +1,15 @@
 import { escapeIdentifier } from 'pg';
 import { Statements } from '@resource-service/framework';
-import type { TableNeeds } from '@resource-service/framework/extension';
+import type { TableCreation, TableNeeds } from '@resource-service/framework/extension';
 import { warnOfOldFunctions } from './obstacles.js';
 
-/** The role of the service can only add records, and read them: a function removes the old ones. */
-export function recordNeeds(table: string): TableNeeds {
+/**
+ * The role of the service can only add records, and read them: a function removes the old ones.
+ *
+ * @param table of the records
+ * @param changing the table whose changes are recorded; `undefined`: it has no name of its own
+ */
+export function recordNeeds(table: string, changing: string | undefined): TableNeeds {
   const name = (of: string) => escapeIdentifier(of.replace('*', table));
   return {
     privileges: ['SELECT', 'INSERT'],
@@ -23,9 +28,18 @@ export function recordNeeds(table: string): TableNeeds {
           WHERE tgname = $1::text AND relnamespace = current_schema()::regnamespace`,
         values: [`${table}_unrecorded`],
       });
-      for (const [changing] of tables) {
-        await warnOfOldFunctions(statements, table, changing, logger);
-      }
+      for (const [each] of tables) await warnOfOldFunctions(statements, table, each, logger);
     },
+    ...(changing !== undefined && { creation: creationOf(table, changing) }),
+  };
+}
+
+function creationOf(changes: string, table: string): TableCreation {
+  const tables = `{ table: ${JSON.stringify(table)}, changes: ${JSON.stringify(changes)} }`;
+  return {
+    names: ['createChanges', 'dropChanges'],
+    from: '@resource-service/changes/migrations',
+    up: `await createChanges(queryRunner, ${tables})`,
+    down: `await dropChanges(queryRunner, ${tables})`,
   };
 }

@@ -1,24 +1,25 @@
 import { createTestingService } from '@resource-service/framework/testing';
 import { afterAll, expect, it } from 'vitest';
 import { AppModule } from '../src/app.module.js';
+import { SAMPLE_ITEM_EXAMPLES } from '../src/sample-items/sample-items.examples.js';
 
 const service = await createTestingService(AppModule);
 
 afterAll(() => service.stop());
 
-const FIRST = { name: 'First', note: 'In use' };
-/** Has only what is required. */
-const SECOND = { name: 'Second' };
+const [example] = Object.values(SAMPLE_ITEM_EXAMPLES.create);
+const [patch] = Object.values(SAMPLE_ITEM_EXAMPLES.patch ?? {});
 
 it('has a record of each change, in their order', async () => {
-  const { body } = await service.send('POST', '/sample-items', FIRST);
-  const { id } = body as { id: number };
-  await service.send('PATCH', `/sample-items/${id}`, SECOND);
+  const { value } = example!;
+  const { id } = value;
+  await service.send('POST', '/sample-items', value);
+  await service.send('PATCH', `/sample-items/${id}`, patch!.value);
   await service.send('DELETE', `/sample-items/${id}`);
   const changes = await service.send('GET', `/sample-item-changes?sampleItem=${id}`);
   expect(changes.body).toMatchObject([
-    { kind: 'created', id, sampleItem: { id, ...FIRST } },
-    { kind: 'replaced', id, sampleItem: { id, ...FIRST, ...SECOND } },
+    { kind: 'created', id, sampleItem: value },
+    { kind: 'replaced', id, sampleItem: patch!.value },
     { kind: 'removed', id },
   ]);
   const { position } = (changes.body as { position: number }[]).at(-1)!;

@@ -14,6 +14,19 @@ export interface TableNeeds {
   readonly functions?: readonly string[];
   /** Logs a warning of what a comparison of entities and tables does not show. `migration:generate` calls it. */
   readonly check?: (dataSource: DataSource, logger: Logger) => Promise<void>;
+  /** What `migration:generate` adds to a migration that creates the table. */
+  readonly creation?: TableCreation;
+}
+
+/** Source of a migration, each without a semicolon, such as `await createMoves(queryRunner, 'tools')`. */
+export interface TableCreation {
+  readonly names: readonly string[];
+  /** The module that has the names. */
+  readonly from: string;
+  /** After the table is created. */
+  readonly up: string;
+  /** Before the table is dropped. */
+  readonly down: string;
 }
 
 type Needs = (table: string) => TableNeeds;

@@ -5,6 +5,7 @@ import type { Type } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connect } from '../../src/database/connect.js';
 import { generateMigration } from '../../src/database/migrations/migration-file.js';
+import { setTableNeeds } from '../../src/database/table-needs.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { sortIndexesOf } from '../../src/resources/reads/sort-indexes.js';
 import { INT64_COLUMN } from '../../src/resources/properties/int64.js';
@@ -77,6 +78,7 @@ afterEach(async () => {
 interface Draft {
   readonly up: readonly string[];
   readonly down: readonly string[];
+  readonly source: string | undefined;
   readonly migration: Type<MigrationInterface>;
 }
 
@@ -116,7 +118,12 @@ async function draftOf(
   }
   // As in a file: the text of the method has the statements.
   Change1.prototype.up.toString = () => up;
-  return { up: statementsIn(up), down: statementsIn(down), migration: Change1 };
+  return {
+    up: statementsIn(up),
+    down: statementsIn(down),
+    source: draft?.source,
+    migration: Change1,
+  };
 }
 
 function statementsIn(source: string): string[] {
@@ -287,4 +294,26 @@ describe('a migration of a module', () => {
       `another module differs from its tables, and needs a migration of its own: ${BY_LEVEL}`,
     ]);
   });
+});
+
+it('a table that needs more than its columns gets it with its creation, and only then', async () => {
+  @Entity('moves')
+  class Move {
+    @PrimaryColumn('bigint', { primaryKeyConstraintName: 'moves_pkey' })
+    readonly id!: string;
+  }
+  setTableNeeds(Move, (table) => ({
+    creation: {
+      names: ['createMoves', 'dropMoves'],
+      from: '@team/moves',
+      up: `await createMoves(queryRunner, '${table}')`,
+      down: `await dropMoves(queryRunner, '${table}')`,
+    },
+  }));
+  const { up, source } = await draftOf(Move);
+  expect(source).toMatch(
+    /^import \{ createMoves, dropMoves \} from '@team\/moves';\n[^]*CREATE TABLE "moves".*\n *await createMoves\(queryRunner, 'moves'\);\n[^]*async down.*\n *await dropMoves\(queryRunner, 'moves'\);\n.*DROP TABLE "moves"/,
+  );
+  await perform(up);
+  expect((await draftOf(Move)).source).toBeUndefined();
 });

@@ -24,7 +24,6 @@ import { CreateSampleItemChanges1795395600001 } from './migrations/1795395600001
       stored: StoredSampleItemDto,
       schema: 'SampleItemChange',
       operationIds: ['listSampleItemChanges', 'getLatestSampleItemPosition'],
-      example: { id: 1, name: 'First', note: 'In use' },
     }),
   ],
 })

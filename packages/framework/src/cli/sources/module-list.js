@@ -16,7 +16,7 @@ import { Syntax } from './syntax.js';
  * @property {number} start after the opening bracket
  * @property {(item: string) => string} wrap
  * @property {readonly string[]} listed
- * @typedef {readonly [at: number, text: string]} Insertion
+ * @typedef {import('./syntax.js').Insertion} Insertion
  */
 
 /**
@@ -33,13 +33,8 @@ export function withListed(compiler, file, text, { list, name, path }) {
   const taken = syntax.identifier(name);
   if (taken !== undefined) throw syntax.errorAt(taken, `has the name ${name} already`);
   const place = PLACES[list](syntax);
-  const insertions = [
-    ...insertionsInto(syntax, place, place.wrap(name)),
-    importOf(syntax, name, path),
-  ];
-  const changed = insertions
-    .toSorted(([first], [second]) => second - first)
-    .reduce((result, [at, inserted]) => result.slice(0, at) + inserted + result.slice(at), text);
+  const insertions = [...syntax.inserted(place, place.wrap(name)), importOf(syntax, name, path)];
+  const changed = syntax.withInserted(insertions);
   const { listed } = PLACES[list](new Syntax(compiler, file, changed));
   if (JSON.stringify(listed) !== JSON.stringify([...place.listed, name])) {
     throw new SourceError(`${file}: add ${name} to the ${list} by hand, and its import`);
@@ -152,30 +147,6 @@ function placeIn(syntax, call, { position, list, what }) {
 }
 
 /**
- * Adds an item at the end of a list: on its own line, if the last item begins one.
- *
- * @param {Syntax} syntax
- * @param {Place} place
- * @param {string} item
- * @returns {readonly Insertion[]}
- */
-function insertionsInto(syntax, { items, start }, item) {
-  const { text, eol } = syntax;
-  const last = items.at(-1);
-  if (last === undefined) return [[start, item]];
-  const line = text.lastIndexOf('\n', last.getStart() - 1) + 1;
-  const indent = text.slice(line, last.getStart());
-  if (line < start || /[^ \t]/.test(indent)) {
-    return [[items.end, items.hasTrailingComma ? ` ${item},` : `, ${item}`]];
-  }
-  const comma = items.hasTrailingComma ? ',' : '';
-  /** @type {Insertion} */
-  const added = [syntax.endOfLine(items.end), `${eol}${indent}${item}${comma}`];
-  // At the same position, the comma comes first: it is inserted last.
-  return comma === '' ? [added, [items.end, ',']] : [added];
-}
-
-/**
  * Imports the class, sorted by path among the imports from its folder.
  *
  * @param {Syntax} syntax
@@ -193,9 +164,7 @@ function importOf(syntax, name, path) {
   const before = first === undefined ? imports.at(-1) : imports[imports.indexOf(first) - 1];
   const previous = ofFolder.findLast((each) => pathOf(each) < path) ?? before;
   const example = /** @type {ts.ImportDeclaration} */ (previous ?? first);
-  const quote = example.moduleSpecifier.getText().charAt(0);
-  const semicolon = example.getText().endsWith(';') ? ';' : '';
-  const line = `import { ${name} } from ${quote}${path}${quote}${semicolon}`;
+  const line = syntax.importLike(example, `import { ${name} }`, path);
   if (previous === undefined) return [example.getStart(), `${line}${eol}`];
   const at = syntax.endOfLine(previous.end);
   const isLast = /^[ \t]*(\r?\n|$)/.test(text.slice(at));

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { installedPackage } from '../../config/installed-package.js';
 import { withListed } from './module-list.js';
+import { withOption } from './repository-option.js';
 import { SourceError } from './source-error.js';
 
 /*
@@ -36,12 +37,32 @@ export { SourceError } from './source-error.js';
  * @throws {SourceError} if a list is ambiguous, or the file does not compile
  */
 export async function withAdditions(root, file, additions) {
-  const text = textOf(join(root, file), file);
-  const compiler = compilerOf(root);
-  const changed = additions.reduce(
-    (result, addition) => withListed(compiler, file, result, addition),
-    text,
+  return withChanged(root, file, (compiler, before) =>
+    additions.reduce((text, addition) => withListed(compiler, file, text, addition), before),
   );
+}
+
+/**
+ * The source of a repository with another option, formatted like {@link withAdditions}.
+ *
+ * @param {string} root the folder of the service
+ * @param {string} file its path in this folder
+ * @param {import('./repository-option.js').RepositoryOption} option
+ * @returns {Promise<string>}
+ * @throws {SourceError} if the repository is not found, or has an option that excludes this one
+ */
+export async function withRepositoryOption(root, file, option) {
+  return withChanged(root, file, (compiler, text) => withOption(compiler, file, text, option));
+}
+
+/**
+ * @param {string} root
+ * @param {string} file
+ * @param {(compiler: import('./syntax.js').Compiler, text: string) => string} change
+ */
+async function withChanged(root, file, change) {
+  const text = textOf(join(root, file), file);
+  const changed = change(compilerOf(root), text);
   return formattedLike(root, join(root, file), { text, changed });
 }
 

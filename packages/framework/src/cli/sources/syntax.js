@@ -4,6 +4,7 @@ import { SourceError } from './source-error.js';
 /**
  * @import ts from 'typescript'
  * @typedef {typeof ts} Compiler
+ * @typedef {readonly [at: number, text: string]} Insertion
  */
 
 /** The syntax tree of a file that compiles. */
@@ -192,5 +193,51 @@ export class Syntax {
 
   get eol() {
     return /\r?\n/.exec(this.text)?.[0] ?? '\n';
+  }
+
+  /**
+   * Adds an item at the end of a list: on its own line, if the last item begins one.
+   *
+   * @param {{ readonly items: ts.NodeArray<ts.Node>, readonly start: number }} list `start`: after the opening bracket
+   * @param {string} item
+   * @returns {readonly Insertion[]}
+   */
+  inserted({ items, start }, item) {
+    const { text, eol } = this;
+    const last = items.at(-1);
+    if (last === undefined) return [[start, item]];
+    const line = text.lastIndexOf('\n', last.getStart() - 1) + 1;
+    const indent = text.slice(line, last.getStart());
+    if (line < start || /[^ \t]/.test(indent)) {
+      return [[items.end, items.hasTrailingComma ? ` ${item},` : `, ${item}`]];
+    }
+    const comma = items.hasTrailingComma ? ',' : '';
+    /** @type {Insertion} */
+    const added = [this.endOfLine(items.end), `${eol}${indent}${item}${comma}`];
+    // At the same position, the comma comes first: it is inserted last.
+    return comma === '' ? [added, [items.end, ',']] : [added];
+  }
+
+  /** @param {readonly Insertion[]} insertions of those at the same position, the last comes first */
+  withInserted(insertions) {
+    return insertions
+      .toSorted(([first], [second]) => second - first)
+      .reduce(
+        (result, [at, inserted]) => result.slice(0, at) + inserted + result.slice(at),
+        this.text,
+      );
+  }
+
+  /**
+   * An import with the quotes of another one, and its semicolon.
+   *
+   * @param {ts.ImportDeclaration} example
+   * @param {string} what such as `import { Tool }`
+   * @param {string} path
+   */
+  importLike(example, what, path) {
+    const quote = example.moduleSpecifier.getText().charAt(0);
+    const semicolon = example.getText().endsWith(';') ? ';' : '';
+    return `${what} from ${quote}${path}${quote}${semicolon}`;
   }
 }

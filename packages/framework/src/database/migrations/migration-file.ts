@@ -1,5 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { StartupError } from '../../errors/startup.error.js';
+import { tableNeedsOf } from '../table-needs.js';
+import type { TableCreation } from '../table-needs.js';
 import { dependentsOf, propertiesOf } from './catalogs.js';
 import { SchemaComparison } from './schema-comparison.js';
 import type { Undeclared } from './schema-comparison.js';
@@ -126,6 +128,7 @@ export async function generateMigration(
   }
   if (up.length === 0) return undefined;
   const className = `${name}${timestamp}`;
+  const creations = creationsIn(dataSource, up);
   const kebab = name.replaceAll(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
   return {
     /** Such as `1763683200000-create-tools.ts`. */
@@ -133,21 +136,40 @@ export async function generateMigration(
     /** Such as `CreateTools1763683200000`. */
     className,
     statements: up,
-    source: `import type { MigrationInterface, QueryRunner } from 'typeorm';
+    source: `${importsOf(creations)}import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 export class ${className} implements MigrationInterface {
   readonly name = '${className}';
 
   async up(queryRunner: QueryRunner): Promise<void> {
-${statements(up)}
+${[statements(up), ...creations.map((creation) => `${creation.up};`)].join('\n')}
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-${statements(down.toReversed())}
+${[...creations.map((creation) => `${creation.down};`), statements(down.toReversed())].join('\n')}
   }
 }
 `,
   };
+}
+
+/** What the tables that a migration creates need besides their columns. */
+function creationsIn(
+  { entityMetadatas }: DataSource,
+  up: readonly string[],
+): readonly TableCreation[] {
+  return entityMetadatas.flatMap(({ tableName, target }) => {
+    const isCreated = up.some((each) => each.startsWith(`CREATE TABLE "${tableName}" `));
+    const { creation } = isCreated ? tableNeedsOf(target as Function) : {};
+    return creation ?? [];
+  });
+}
+
+function importsOf(creations: readonly TableCreation[]): string {
+  const lines = creations.map(
+    ({ names, from }) => `import { ${names.join(', ')} } from '${from}';\n`,
+  );
+  return [...new Set(lines)].join('');
 }
 
 /** A statement for the table of TypeORM lacks its parameters, and no migration makes this table. */

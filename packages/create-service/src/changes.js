@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { UsageError, requireResourceNames, withResourceNames } from './names.js';
+import {
+  format,
+  frameworkSources,
+  requireChanges,
+  requireFree,
+  templateFiles,
+  templateText,
+  writeResource,
+} from './resource.js';
+import { npm } from './service.js';
+
+/** What a record needs of a resource that `create-service` made: files of the template, and a name that each of them has. */
+const PARTS = {
+  'src/sample-items/sample-item.entity.ts': 'SampleItem',
+  'src/sample-items/sample-items.repository.ts': 'SampleItemsRepository',
+  'src/sample-items/sample-items.module.ts': 'SampleItemsModule',
+  'src/sample-items/sample-items.examples.ts': 'SAMPLE_ITEM_EXAMPLES',
+  'src/sample-items/dto/sample-item.dto.ts': 'StoredSampleItemDto',
+};
+
+const [REPOSITORY] = Object.keys(PARTS).filter((file) => file.includes('repository'));
+
+/**
+ * Adds the record of changes to a resource that has none: the folder of the record, its test, its module in `app.module.ts`, and the
+ * option of the repository. Writes all of them or nothing. Then generates the migration, whose columns are those of the entity.
+ *
+ * @param root the folder of the service
+ */
+export async function addChanges(root, one, many) {
+  requireResourceNames(one, many);
+  requireChanges(root);
+  const named = (text) => withResourceNames(text, one, many);
+  for (const [file, name] of Object.entries(PARTS)) requirePart(root, named(file), named(name));
+  const created = templateFiles()
+    .filter((name) => name.includes('sample-item-change') && !name.includes('/migrations/'))
+    .map((name) => ({
+      file: named(name),
+      text: named(withoutMigration(templateText(name, true))),
+    }));
+  const folder = `${one}-changes`;
+  requireFree(root, `${one}-change`, [`src/${folder}`, ...created.map(({ file }) => file)]);
+  const sources = await frameworkSources(root);
+  const repository = named(REPOSITORY);
+  await writeResource(sources, root, [folder], created, async () => [
+    { file: repository, text: await sources.withRepositoryOption(root, repository, option(named)) },
+  ]);
+  format(root, ...created.map(({ file }) => file));
+  const generate = [
+    'run',
+    '--silent',
+    'migration:generate',
+    '--',
+    named('CreateSampleItemChanges'),
+    folder,
+  ];
+  if (!npm(root, ...generate)) {
+    throw new UsageError(
+      `src/${folder} lacks its migration: run "npm run migration:generate -- ${generate.slice(-2).join(' ')}"`,
+    );
+  }
+  process.stdout
+    .write(`src/${folder} has the record of changes of ${many}, and ${repository} writes it.
+`);
+}
+
+/** @throws UsageError */
+function requirePart(root, file, name) {
+  const path = join(root, file);
+  const hasName = existsSync(path) && readFileSync(path, 'utf8').includes(name);
+  if (hasName) return;
+  throw new UsageError(
+    `${file} has no ${name}: add the record by hand (docs/framework/changes.md)`,
+  );
+}
+
+/** Until it is generated. */
+function withoutMigration(text) {
+  return text
+    .replace(/import \{ CreateSampleItemChanges\d+ \}.*\n/, '')
+    .replace(/(?<=migrations: \[)\w+/, '');
+}
+
+function option(named) {
+  return {
+    name: 'changes',
+    value: named("recordChanges(SampleItemChange, 'sampleItem')"),
+    type: 'Feed',
+    imports: [
+      { what: 'import { recordChanges }', path: '@resource-service/changes' },
+      { what: 'import type { Feed }', path: '@resource-service/changes' },
+      {
+        what: named('import { SampleItemChange }'),
+        path: named('../sample-item-changes/sample-item-change.entity.js'),
+      },
+    ],
+    conflicts: {
+      changes: 'records its changes already',
+      visible: 'has visible rows only, and a feed would show all',
+    },
+  };
+}

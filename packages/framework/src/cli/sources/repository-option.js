@@ -1,0 +1,101 @@
+// @ts-check
+import { SourceError } from './source-error.js';
+import { Syntax } from './syntax.js';
+
+/* Adds an option to a repository in the style of the file. All other text stays unchanged. */
+
+/**
+ * @import ts from 'typescript'
+ * @typedef {object} Import
+ * @property {string} what such as `import { Tool }`
+ * @property {string} path of a package, or one that begins with `../`
+ * @typedef {object} RepositoryOption
+ * @property {string} name
+ * @property {string} value as source
+ * @property {string} type the third type argument of the base class, if it has two
+ * @property {readonly Import[]} imports
+ * @property {Readonly<Record<string, string>>} conflicts by the name of another option: the problem
+ */
+
+/**
+ * The source of a repository, `class … extends ResourceRepository(Tool, { … })`, with another option.
+ *
+ * @param {import('./syntax.js').Compiler} compiler
+ * @param {string} file as errors name it
+ * @param {string} text
+ * @param {RepositoryOption} option
+ * @throws {SourceError} if there is no such class or several, or it has an option that excludes this one
+ */
+export function withOption(compiler, file, text, { name, value, type, imports, conflicts }) {
+  const syntax = new Syntax(compiler, file, text);
+  const [found, other] = repositories(syntax);
+  if (found === undefined) {
+    throw new SourceError(`${file} has no class that extends a repository with options in braces`);
+  }
+  if (other !== undefined) throw syntax.errorAt(other.call, 'has a further repository: which one?');
+  const { call, options } = found;
+  for (const [conflicting, problem] of Object.entries(conflicts)) {
+    const property = syntax.propertyOf(options, conflicting);
+    if (property !== undefined) throw syntax.errorAt(property, problem);
+  }
+  const types = call.typeArguments;
+  if (types !== undefined && types.length !== 2) {
+    throw syntax.errorAt(call, `has not the two type arguments before ${type}`);
+  }
+  const list = { items: options.properties, start: options.getStart() + 1 };
+  return syntax.withInserted([
+    ...syntax.inserted(list, `${name}: ${value}`),
+    ...(types === undefined ? [] : syntax.inserted({ items: types, start: types.pos }, type)),
+    ...importsInto(syntax, imports),
+  ]);
+}
+
+/** @param {Syntax} syntax */
+function repositories(syntax) {
+  const { ts } = syntax;
+  const bases = syntax.source.statements
+    .filter(ts.isClassDeclaration)
+    .flatMap(({ heritageClauses = [] }) => heritageClauses.flatMap(({ types }) => [...types]));
+  return bases.flatMap(({ expression: call }) => {
+    if (!ts.isCallExpression(call)) return [];
+    const [, last] = call.arguments;
+    const options = last && syntax.valueOf(last);
+    return options && ts.isObjectLiteralExpression(options) ? [{ call, options }] : [];
+  });
+}
+
+/**
+ * Those of packages after the imports of packages, the others before the imports from the folder of the file.
+ *
+ * @param {Syntax} syntax
+ * @param {readonly Import[]} added
+ * @returns {readonly import('./syntax.js').Insertion[]}
+ */
+function importsInto(syntax, added) {
+  /** @param {string} path */
+  const isOfPackage = (path) => !path.startsWith('.');
+  /**
+   * @param {readonly Import[]} group
+   * @param {(path: string) => boolean} isBefore
+   * @returns {import('./syntax.js').Insertion}
+   */
+  const inserted = (group, isBefore) => {
+    const { imports, eol } = syntax;
+    const before = imports.findLast(({ moduleSpecifier }) =>
+      isBefore(moduleSpecifier.getText().slice(1, -1)),
+    );
+    const example = /** @type {ts.ImportDeclaration} */ (before ?? imports[0]);
+    const lines = group.map(({ what, path }) => eol + syntax.importLike(example, what, path));
+    return [syntax.endOfLine(example.end), lines.join('')];
+  };
+  return [
+    inserted(
+      added.filter(({ path }) => !isOfPackage(path)),
+      (path) => !path.startsWith('./'),
+    ),
+    inserted(
+      added.filter(({ path }) => isOfPackage(path)),
+      isOfPackage,
+    ),
+  ];
+}
