@@ -388,6 +388,7 @@ export interface components {
              *     - 40471: there is no such delivery of the webhook
              *     - 40500: the method is not allowed for this path
              *     - 40800: the request timed out before it was complete
+             *     - 40970: there are too many webhooks
              *     - 41000: changes after the position are no longer kept
              *     - 41070: the change of the delivery is no longer kept
              *     - 41200: a precondition of the request does not hold
@@ -3160,6 +3161,17 @@ export interface operations {
             };
             /** @description 40800: the request timed out before it was complete */
             408: {
+                headers: {
+                    /** @description Identifies the request in the log of the service. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description 40970: there are too many webhooks */
+            409: {
                 headers: {
                     /** @description Identifies the request in the log of the service. */
                     "X-Request-Id"?: string;

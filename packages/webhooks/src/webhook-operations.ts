@@ -18,8 +18,13 @@ export const WEBHOOK_EXAMPLES: ResourceExamples = {
   patch: { kinds: { summary: 'Only what is created', value: { kinds: ['created'] } } },
 };
 
-const { webhookNotFound, webhookAddressNotAllowed, webhooksNotConfigured, tooManyTestMessages } =
-  WEBHOOK_ERRORS;
+const {
+  webhookNotFound,
+  webhookAddressNotAllowed,
+  webhooksNotConfigured,
+  tooManyTestMessages,
+  tooManyWebhooks,
+} = WEBHOOK_ERRORS;
 
 const WRONG_TYPE = 'the body must be application/json in UTF-8, without Content-Encoding';
 
@@ -71,7 +76,7 @@ export const WEBHOOK_OPERATIONS = {
         },
       },
     }),
-    ApiErrors(...POSTED, webhookAddressNotAllowed, webhooksNotConfigured),
+    ApiErrors(...POSTED, webhookAddressNotAllowed, tooManyWebhooks, webhooksNotConfigured),
   ),
 
   rotateSecret: applyDecorators(

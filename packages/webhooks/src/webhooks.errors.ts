@@ -16,6 +16,11 @@ export const WEBHOOK_ERRORS = defineErrors([70, 79], {
     message: 'there is no such delivery of the webhook',
     remedy: 'Check the id: only the last deliveries are kept',
   },
+  tooManyWebhooks: {
+    number: 40970,
+    message: 'there are too many webhooks',
+    remedy: 'Remove a webhook that is not needed',
+  },
   deliveryPruned: {
     number: 41070,
     message: 'the change of the delivery is no longer kept',

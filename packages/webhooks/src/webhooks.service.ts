@@ -15,7 +15,11 @@ import type {
   WebhookStartDto,
 } from './dto/webhook.dto.js';
 import { KINDS } from './webhook.entity.js';
+import { WEBHOOK_ERRORS } from './webhooks.errors.js';
 import { WebhooksRepository } from './webhooks.repository.js';
+
+/** Creates of changes are measured beside so many. Requests at once can create a few more. */
+export const MAX_WEBHOOKS = 1_000;
 
 /** What users do with webhooks. None of it runs when something else is changed. */
 @Injectable()
@@ -31,7 +35,7 @@ export class WebhooksService {
   /**
    * Creates a webhook, which gets the changes that follow.
    *
-   * @throws ServiceException `webhook-address-not-allowed`, `body-not-valid`, `webhooks-not-configured`
+   * @throws ServiceException `webhook-address-not-allowed`, `body-not-valid`, `too-many-webhooks`, `webhooks-not-configured`
    */
   async create(webhook: NewWebhookDto): Promise<WebhookSecretDto> {
     const { url, kinds, resources } = webhook;
@@ -44,10 +48,13 @@ export class WebhooksService {
     );
     // The secret is encrypted for this id only.
     const [[id] = ['']] = await this.statements.rows<[string]>({ text: 'SELECT uuid_v7()' });
-    await this.statements.rows({
-      text: 'INSERT INTO webhooks (id, url, kinds, resources, positions, secret) VALUES ($1, $2, $3, $4, $5, $6)',
+    const created = await this.statements.rows({
+      text: `INSERT INTO webhooks (id, url, kinds, resources, positions, secret)
+        SELECT $1::uuid, $2, $3::text[], $4::text[], $5::jsonb, $6
+        WHERE (SELECT count(*) FROM webhooks) < ${MAX_WEBHOOKS} RETURNING id`,
       values: [id, url, kinds, resources, JSON.stringify(positions), secrets.seal(secret, id)],
     });
+    if (created.length === 0) throw new ServiceException(WEBHOOK_ERRORS.tooManyWebhooks);
     this.dispatcher.wake();
     return { id, secret };
   }

@@ -12,6 +12,7 @@ import type { TestDatabase } from '../../framework/test/support/test-database.js
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { hang, isSigned, Receiver, status } from './support/receiver.js';
+import { MAX_WEBHOOKS } from '../src/webhooks.service.js';
 import { AppModule } from './support/tools.js';
 import { WebhookService } from './support/webhook-service.js';
 
@@ -79,6 +80,19 @@ describe('a webhook', () => {
         message,
       });
     }
+  });
+
+  it('is rejected if there are too many', async () => {
+    await database.query(`INSERT INTO webhooks (url, kinds, resources, positions, secret, paused_at)
+      SELECT 'https://example.com', '{}', '{}', '{}', '', now() FROM generate_series(2, ${MAX_WEBHOOKS})`);
+    const { id } = await service.listen(receiver.url());
+    const rejected = await service.send('POST', '/webhooks', { url: receiver.url() });
+    expect([rejected.status, rejected.body]).toEqual([
+      409,
+      { error: 40970, message: 'there are too many webhooks' },
+    ]);
+    await service.send('DELETE', `/webhooks/${id}`);
+    expect((await service.send('POST', '/webhooks', { url: receiver.url() })).status).toBe(201);
   });
 
   it('is changed and removed', async () => {

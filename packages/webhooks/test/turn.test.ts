@@ -67,9 +67,32 @@ describe('a turn', () => {
     expect(types).toEqual(['tool.created', 'tool.created', 'loan.created']);
   });
 
+  it('begins with the oldest change, and sends some of each resource in turn', async () => {
+    const all = { tool: [change(2), change(4), change(6)], loan: [change(1), change(5)] };
+    const feeds = {
+      next: (resource: string, position: bigint) =>
+        Promise.resolve(
+          all[resource as keyof typeof all].filter((each) => each.position > position).slice(0, 1),
+        ),
+    };
+    const { turn } = turnOf({ feeds }, { positions: { tool: '0', loan: '0' } }, '6');
+    const { attempts, positions } = await turn.run();
+    const sent = attempts.map(({ message_id: id }) => id);
+    expect(sent).toEqual(['loan_1', 'tool_2', 'loan_5', 'tool_4', 'tool_6']);
+    expect(positions).toEqual({ tool: '6', loan: '5' });
+  });
+
+  it('is over after its time also if it has sent nothing', async () => {
+    const { turn, send } = turnOf({}, { kinds: ['removed'] });
+    const age = vi.spyOn(turn, 'age', 'get').mockReturnValue(TURN.quick + 1);
+    expect((await turn.run()).positions).toEqual({ tool: '3' });
+    expect(send).not.toHaveBeenCalled();
+    age.mockRestore();
+  });
+
   it('passes over nothing if a read is older than the newest position', async () => {
     const { turn, send } = turnOf({ feeds: { next: () => Promise.resolve([]) } });
-    expect((await turn.run()).positions).toEqual({ tool: '1', loan: '1' });
+    expect((await turn.run()).positions).toEqual({});
     expect(send).not.toHaveBeenCalled();
   });
 
@@ -86,7 +109,7 @@ describe('a turn', () => {
 
   it('leaves a position as it is that another replica has moved beyond the newest', async () => {
     const { turn } = turnOf({}, { positions: { tool: '3', loan: '7' } });
-    expect((await turn.run()).positions).toEqual({ tool: '3', loan: '7' });
+    expect((await turn.run()).positions).toEqual({});
   });
 
   it('ends when it is stopped, and counts nothing', async () => {
@@ -95,7 +118,7 @@ describe('a turn', () => {
     await sleep(1);
     turn.stop();
     expect(await running).toEqual({
-      positions: { tool: '1' },
+      positions: {},
       attempts: [],
       failing: { ...FAILING, nextAttemptAt: undefined },
       waitingSince: new Date(NOW + 2),
@@ -162,13 +185,13 @@ describe('a turn', () => {
     age.mockRestore();
     const other = turnOf({}, { positions: { tool: '1', loan: '1' } }).turn;
     other.stop();
-    expect((await other.run()).positions).toEqual({ tool: '1' });
+    expect((await other.run()).positions).toEqual({});
   });
 
   it('ends with an error that is none of the webhook', async () => {
     const outage = new ServiceException(ERRORS.databaseUnavailable);
     const { turn } = turnOf({ feeds: { next: () => Promise.reject(outage) } });
-    expect(await turn.run()).toMatchObject({ positions: { tool: '1' }, attempts: [] });
+    expect(await turn.run()).toMatchObject({ positions: {}, attempts: [] });
     expect(turn.error).toBe(outage);
     const mistake = new Error('a mistake');
     const other = turnOf({ send: () => Promise.reject(mistake) }).turn;

@@ -32,6 +32,13 @@ export interface TurnParts {
   readonly now: () => number;
 }
 
+/** What a webhook has not got of a resource. */
+interface Backlog {
+  readonly resource: string;
+  readonly newest: string;
+  position: bigint;
+}
+
 const GONE = 'The response has the status 410.';
 const TOO_SLOW = 'There was no response, and too many others are slow.';
 
@@ -44,6 +51,8 @@ export class Turn {
   private sentAt: number | undefined;
   private readonly ended = new AbortController();
   private isTooSlow = false;
+  /** Whether a change was sent or passed over. */
+  private hasMoved = false;
   private readonly positions: Record<string, string> = {};
   private readonly attempts: Attempt[] = [];
 
@@ -77,48 +86,8 @@ export class Turn {
   }
 
   async run(): Promise<Served> {
-    const { resources } = this.webhook;
-    for (const [resource, newest] of Object.entries(this.latest)) {
-      if (resources.length > 0 && !resources.includes(resource)) continue;
-      const end = await this.catchUp(resource, newest);
-      if (end !== undefined) return end;
-    }
-    return this.served({});
-  }
-
-  /** @returns the end of the turn, if it ends with this resource */
-  private async catchUp(resource: string, newest: string): Promise<Served | undefined> {
-    // A resource that the service has only now begins here.
-    let position = BigInt(this.webhook.positions[resource] ?? newest);
-    const move = (to: bigint): void => {
-      position = to;
-      this.positions[resource] = String(to);
-    };
-    move(position);
-    // A position beyond the newest can be one of another server: then the read says so.
-    for (let isBehind = String(position) !== newest; isBehind;) {
-      if (this.isOver) return this.served({});
-      const found = await this.read(resource, position);
-      if (!Array.isArray(found)) return found as Served;
-      const changes = found as readonly RecordedChange[];
-      for (const change of changes) {
-        const end = await this.pass(resource, change);
-        if (end !== undefined) return end;
-        move(change.position);
-      }
-      // A read that others have begun can be older than the newest position: then the next turn goes on.
-      isBehind = changes.length > 0 && position < BigInt(newest);
-    }
-    return undefined;
-  }
-
-  /** @returns changes, or the end of the turn */
-  private async read(
-    resource: string,
-    position: bigint,
-  ): Promise<readonly RecordedChange[] | Served> {
     try {
-      return await this.parts.feeds.next(resource, position);
+      return await this.catchUp();
     } catch (error) {
       const pausedReason = pauseReasonOf(error);
       // Others pass, such as an outage of the database.
@@ -127,6 +96,51 @@ export class Turn {
       const [lastError] = (error as Error).message.split(': copy everything');
       return this.served(pausedReason && { pausedReason, lastError });
     }
+  }
+
+  /** Sends some changes of each resource in turn: one that always has more does not hold back the others. */
+  private async catchUp(): Promise<Served> {
+    const behind = await this.oldestFirst(this.backlogs());
+    for (let next = behind.shift(); next !== undefined; next = behind.shift()) {
+      if (this.isOver) return this.served({});
+      const { resource, newest } = next;
+      const changes = await this.parts.feeds.next(resource, next.position);
+      for (const change of changes) {
+        const end = await this.pass(resource, change);
+        if (end !== undefined) return end;
+        next.position = change.position;
+        this.positions[resource] = String(change.position);
+        this.hasMoved = true;
+      }
+      // A read that others have begun can be older than the newest position: then the next turn goes on.
+      if (changes.length > 0 && next.position < BigInt(newest)) behind.push(next);
+    }
+    return this.served({});
+  }
+
+  private backlogs(): Backlog[] {
+    const { resources, positions } = this.webhook;
+    const backlogs: Backlog[] = [];
+    for (const [resource, newest] of Object.entries(this.latest)) {
+      if (resources.length > 0 && !resources.includes(resource)) continue;
+      const position = positions[resource];
+      // A resource that the service has only now begins here.
+      if (position === undefined) this.positions[resource] = newest;
+      // A position beyond the newest can be one of another server: then the read says so.
+      else if (position !== newest) backlogs.push({ resource, newest, position: BigInt(position) });
+    }
+    return backlogs;
+  }
+
+  /** The resource whose next change is the oldest comes first, because a turn can have time for one resource only. */
+  private async oldestFirst(backlogs: Backlog[]): Promise<Backlog[]> {
+    if (backlogs.length < 2) return backlogs;
+    const times = new Map<Backlog, number>();
+    for (const backlog of backlogs) {
+      const [first] = await this.parts.feeds.next(backlog.resource, backlog.position);
+      times.set(backlog, first?.time.getTime() ?? this.parts.now());
+    }
+    return backlogs.toSorted((one, other) => times.get(one)! - times.get(other)!);
   }
 
   /** Sends a change if the webhook wants it. */
@@ -164,11 +178,11 @@ export class Turn {
     return this.served({ failing, pausedReason, lastError: outcome.reason, waitingSince });
   }
 
-  /** Each turn sends one message at least, unless it is stopped. */
+  /** Each turn goes on by one change at least, unless it is stopped. */
   private get isOver(): boolean {
     // A process that was paused goes on before its timers do.
     if (this.ended.signal.aborted || !this.parts.isLeased()) return true;
-    return this.attempts.length > 0 && this.age > TURN[this.lane];
+    return this.hasMoved && this.age > TURN[this.lane];
   }
 
   private served(end: Omit<Served, 'positions' | 'attempts'> = {}): Served {
