@@ -83,29 +83,29 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | what | limit | beyond it |
 | --- | --- | --- |
 | connections | ${number(HTTP_LIMITS.connections)} | closed at once |
-| connections to the management port | ${MAX_CONNECTIONS} | the connection that was idle longest is closed |
+| connections to the management port | ${MAX_CONNECTIONS} | the longest idle one is closed |
 | health check of a service | a run in ${time(CHECK_INTERVAL)}; a probe waits ${time(MAX_PROBE_WAIT)} | the state of the last run |
 | time to receive the header fields, on both ports | ${time(HTTP_LIMITS.headers)} | ${error(ERRORS.requestTimeout)} |
 | time to receive a body; between two chunks | ${time(HTTP_LIMITS.body)}; ${time(HTTP_LIMITS.bodyIdle)} | ${error(ERRORS.requestTimeout)} |
 | length of a body, or of a line of an import | ${unlessSet('BODY_LIMIT')} | ${error(ERRORS.bodyTooLarge)} |
-| time to receive a line of an import | ${time(HTTP_LIMITS.bodyIdle)} after the line before, and 1 s for each ${SLOWEST} KB of the line; at most ${time(HTTP_LIMITS.body)} | ${error(ERRORS.requestTimeout)} |
+| time to receive a line of an import | ${time(HTTP_LIMITS.bodyIdle)} after the line before, and 1 s for each ${SLOWEST} KB; at most ${time(HTTP_LIMITS.body)} | ${error(ERRORS.requestTimeout)} |
 | bodies in chunks, until their responses are sent | ${bytes(MAX_BODIES)}; ${bytes(2 * MAX_BODIES)} with bodies of at most ${bytes(SHORT)} | ${error(ERRORS.tooManyBodies)}, unless no other body is being read |
-| body of a request without a valid token | ${bytes(UNAUTHENTICATED.bytes)} or ${time(UNAUTHENTICATED.milliseconds)} are read and discarded | the connection is closed |
-| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.rejectedBody)} | the connection is closed |
+| body of a request without a valid token | ${bytes(UNAUTHENTICATED.bytes)} or ${time(UNAUTHENTICATED.milliseconds)} are read and discarded | connection closed |
+| rejected body of a caller with a valid token | read and discarded for ${time(HTTP_LIMITS.rejectedBody)} | connection closed |
 | idle connection during a request, or with an unread response | ${time(HTTP_LIMITS.socketIdle)} | closed |
 | idle connection between two requests | ${unlessSet('KEEP_ALIVE_TIMEOUT', ' s')} (10 s more if blank lines arrive) | closed |
-| TCP keep-alive | after ${time(HTTP_LIMITS.keepAliveProbe)} without traffic | the connection of a client that has vanished is closed |
-| responses that clients have not read | ${bytes(MAX_RESPONSES)} | ${error(ERRORS.tooManyAnswers)} for responses above ${bytes(LONG)}; the connection of a client that has read nothing for ${time(PATIENCE)}, or reads nothing while there is no room, is closed |
+| TCP keep-alive | after ${time(HTTP_LIMITS.keepAliveProbe)} without traffic | the connection of a vanished client is closed |
+| unread responses | ${bytes(MAX_RESPONSES)} | ${error(ERRORS.tooManyAnswers)} for responses above ${bytes(LONG)}; a client that has read nothing for ${time(PATIENCE)}, or reads nothing while there is no room, is disconnected |
 | pipelined requests | ${MAX_PIPELINED.requests} on a connection; ${bytes(MAX_PIPELINED.bytes)} on all, ${bytes(MAX_PIPELINED.each)} and the header fields for each | ${error(ERRORS.tooManyUnanswered)}, and the connection is closed |
-| requests of a principal | \`RATE_LIMIT\` per minute, off by default; ${number(MAX_PRINCIPALS)} principals are counted | ${error(ERRORS.rateLimited)}; principals that were away longest are forgotten |
-| token of an import, an export or a stream | verified every ${time(CHECK)} | what has not ended ${time(REST)} after the token has ended is broken off |
-| imports at once | ${MAX_IMPORTS}, without a limit on their duration | ${error(ERRORS.tooManyImports)} |
+| requests of a principal | \`RATE_LIMIT\` per minute, off by default; ${number(MAX_PRINCIPALS)} principals are counted | ${error(ERRORS.rateLimited)}; those unseen for longest are forgotten |
+| token of an import, an export or a stream | verified every ${time(CHECK)} | broken off ${time(REST)} after the end of the token |
+| imports at once | ${MAX_IMPORTS}, of any duration | ${error(ERRORS.tooManyImports)} |
 | lines of imports that are being stored | ${WINDOW.items} of all imports; ${WINDOW.besideCreates} of each while single creates arrive | the import waits |
-| exports at once | ${MAX_EXPORTS}, without a limit on their duration | ${error(ERRORS.tooManyExports)} |
-| page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | the page has fewer items, and a \`Link\` |
+| exports at once | ${MAX_EXPORTS}, of any duration | ${error(ERRORS.tooManyExports)} |
+| page of a list | ${number(MAX_LIMIT)} items, ${bytes(MAX_PAGE_BYTES)} | fewer items, and a \`Link\` |
 | ids of a list; filters, percent-encoded; with a sort by a column; by several | ${MAX_IDS}; ${number(MAX_FILTER_BYTES)} bytes; ${number(MAX_FILTER_BYTES_BESIDE_VALUE)} bytes; ${number(MAX_FILTER_BYTES_BESIDE_VALUES)} bytes | ${error(ERRORS.parameterNotValid)} |
 | exact count | ${number(MAX_COUNTED)} | an estimate |
-| \`Idempotency-Key\` | ${KEPT.hours} h, ${number(KEPT.rows)} keys, ${bytes(KEPT.bytes)} of responses | the oldest are forgotten; a request whose response is forgotten gets 409 |
+| \`Idempotency-Key\` | ${KEPT.hours} h, ${number(KEPT.rows)} keys, ${bytes(KEPT.bytes)} of responses | the oldest are forgotten; their requests get 409 |
 
 ## Database
 
@@ -121,19 +121,19 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | connections in use: what waits for rows of other transactions | ${percent(POOL_FRACTIONS.locked)} | ${error(ERRORS.rowLocked)} |
 | requests that wait for one of these shares | ${MAX_WAITING_FOR_SLOT}, ${time(DATABASE_LIMITS.slot)}; each share has at least one connection, all together leave ${RESERVED} | the error of the share |
 | rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
-| look-ups that wait; pages that wait, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
+| waiting look-ups; waiting pages, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | group of creates | ${MAX_GROUP.rows} rows, ${number(MAX_GROUP.characters)} characters | the next group |
 | rows of \`createMany\` and \`patchMany\`; values of \`createMany\` | ${number(MAX_MANY.rows)}; ${number(MAX_MANY.characters)} characters | ${error(ERRORS.bodyTooLarge)} |
-| bisection of a group that the database may reject for some rows | ${MAX_BISECTION.statements} statements, ${MAX_BISECTION.errorsInARow} errors in a row, ${time(DATABASE_LIMITS.bisection)} | the error of the group |
-| a create, look-up or shared page with all its waits, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
+| bisection of a group that the database rejects | ${MAX_BISECTION.statements} statements, ${MAX_BISECTION.errorsInARow} errors in a row, ${time(DATABASE_LIMITS.bisection)} | the error of the group |
+| a create, look-up or shared page in total, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |
 | statement, enforced by PostgreSQL; by the service | ${time(DATABASE_LIMITS.statement)}; ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)}, or ${error(ERRORS.searchTooSlow)} for a search |
-| lock that another transaction holds | ${time(DATABASE_LIMITS.lock)}, enforced by PostgreSQL; after ${time(ROW_WAIT.least)} in a group of creates and ${time(SHORT_LOCK_WAIT)} in other work, it waits apart | ${error(ERRORS.rowLocked)} |
+| lock that another transaction holds | ${time(DATABASE_LIMITS.lock)}; after ${time(ROW_WAIT.least)} in a group of creates and ${time(SHORT_LOCK_WAIT)} in other work, it waits apart | ${error(ERRORS.rowLocked)} |
 | deadlock or serialization error | ${MAX_ATTEMPTS} attempts, the last at most ${time(LAST_BEGINS)} after the first | ${error(ERRORS.transactionConflict)} |
-| next statement of a transaction | ${time(DATABASE_LIMITS.idleInTransaction)}, enforced by PostgreSQL | the transaction is rolled back |
+| next statement of a transaction | ${time(DATABASE_LIMITS.idleInTransaction)} | the transaction is rolled back |
 | work after commits | ${number(AFTER_COMMIT.count)} at once; ${time(AFTER_COMMIT.time)} each | ${queue}, and the transaction is rolled back; its signal aborts |
-| locks of jobs | ${LOCK_LIMITS.held} at once, each with a connection beside the pool; ${time(LOCK_LIMITS.timeout)} unless the job says another time | ${error(ERRORS.poolExhausted)}; the signal of the job aborts |
-| replica with a lock that shows no sign of life | ${time(LOCK_LIMITS.silence)}, enforced by PostgreSQL | another replica gets the lock |
+| locks of jobs | ${LOCK_LIMITS.held} at once, each with a connection beside the pool; ${time(LOCK_LIMITS.timeout)} unless the job sets another | ${error(ERRORS.poolExhausted)}; the signal of the job aborts |
+| silent replica that has a lock | ${time(LOCK_LIMITS.silence)} | another replica gets the lock |
 | idle connection; any connection | ${time(DATABASE_LIMITS.idle)}; ${time(DATABASE_LIMITS.lifetime)}, or the end of the export that uses it | closed |
 | database outage | a probe every ${PROBE_INTERVAL} to ${time(PROBE_OVERLAP)}, each of at most ${time(DATABASE_LIMITS.connection)} | ${error(ERRORS.databaseUnavailable)} at once |
 | several hosts of \`DATABASE_URL\` | ${time(DATABASE_LIMITS.connection)} for each, all at once; ${time(WAIT_FOR_OTHERS)} after the response of a primary | the host is not used |
@@ -148,7 +148,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | keys of the token issuer | fetched every ${time(ISSUER_TIMES.refresh)}; used for ${time(ISSUER_TIMES.maxAge)} while the issuer is away | ${error(ERRORS.tokenIssuerUnavailable)} |
 | fetches because of unknown keys | one in ${time(ISSUER_TIMES.betweenRefetches)}; one in ${time(ISSUER_TIMES.afterError)} while the issuer is away | ${error(ERRORS.tokenNotValid)} or ${error(ERRORS.tokenIssuerUnavailable)} |
 | remembered JWTs, until they expire or the keys are fetched | ${number(REMEMBERED.tokens)}, ${bytes(REMEMBERED.bytes)} | verified again |
-| issued tokens; those that were revoked or have expired | ${number(MAX_TOKENS)}; ${number(MAX_ENDED)} | none is issued; the oldest are removed |
+| issued tokens; revoked or expired ones | ${number(MAX_TOKENS)}; ${number(MAX_ENDED)} | none is issued; the oldest are removed |
 | table of issued tokens | looked at every ${time(REGISTER_TIMES.refresh)}, for unknown tokens at most every ${time(REGISTER_TIMES.pause)}; used for ${time(REGISTER_TIMES.maxAge)} while the database is away | ${error(ERRORS.databaseUnavailable)} |
 | files of secrets | read every ${time(POLL_INTERVAL)}, ${bytes(MAX_SECRET)} each | the former value stays in use |
 
