@@ -14,7 +14,11 @@ import { basename, join, resolve } from 'node:path';
 import { sbom } from './sbom.js';
 
 /* `npm run build`: bundles what a deployment runs into `dist/`, unless `dist/` is newer than its sources. Loading a few
-   bundled files takes a third of the time that loading the 1,500 files of the packages takes.
+   bundled files takes a third of the time that loading the 1,500 files of the packages takes: a start of 1.1 s spent nine
+   tenths of it there. A start loads 20 files; OpenTelemetry, the reference page and YAML are loaded when needed.
+
+   Tests load `dist/in-process.js`, an entry of the bundle; coverage loads the sources. `npm run start:dev` runs the
+   compiler's output in `build/`. Bundling checks no types.
 
    `npm run build -- examples/gardens` builds the application of an example, and the command with its
    OpenAPI document, into `dist-gardens/`. */
@@ -184,7 +188,8 @@ if (!isUpToDate()) {
         name.startsWith('packages') ? 'packages/[hash].js' : 'chunks/[name].js',
       // TypeORM, NestJS and the log use the names of classes.
       keepNames: true,
-      // V8 keeps the source in memory: two bytes for each character of a file that is not in ASCII.
+      // V8 keeps the source in memory: two bytes for each character of a file that is not in ASCII. With the whitespace, this
+      // saves 12 of 124 MB at rest on Node.js 26.
       charset: 'ascii',
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
       comments: { legal: true, annotation: false, jsdoc: false },

@@ -6,7 +6,10 @@ import { tableOf } from '../data-source.js';
 import type { DatabaseSchema, Privilege } from '../data-source.js';
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 
-/** The role that the service connects with, beside the role that migrates. */
+/**
+ * The role that the service connects with, beside the role that migrates. Who takes over the service, or finds an injection,
+ * gets the rights of its role: an owner can drop tables, and leave a trigger or a function behind.
+ */
 export interface ServiceRole {
   readonly name: string;
   /** With a password, a missing role is created. */
@@ -22,7 +25,7 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 
 const ALL_ROWS: readonly Privilege[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
-/** A superuser is a member of every role. */
+/** A superuser is a member of every role. `SET ROLE` makes a member the owner, also one without `INHERIT`. */
 const ROLE =
   "SELECT pg_has_role(oid, current_user, 'MEMBER') AS own FROM pg_roles WHERE rolname = $1";
 
@@ -156,7 +159,7 @@ const ITERATIONS = 4096;
 
 /**
  * Stored by PostgreSQL in place of a password (RFC 5803; manual, chapter 53.3). A server that receives it cannot
- * write the password to its log.
+ * write the password to its log, as it does with a statement that fails.
  *
  * @param password printable ASCII, which SASLprep (RFC 4013) leaves unchanged
  */
