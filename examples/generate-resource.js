@@ -44,7 +44,7 @@ await reportingErrors(async () => {
       text: rename.text(withoutPlants(readFileSync(join(TEMPLATE, name), 'utf8'))),
     }));
   const changed = LISTS.map((file) => ({ file, text: withNames(readFileSync(file, 'utf8')) }));
-  await writeResource(sources, ROOT, [many], created, () => changed);
+  await writeResource(sources, ROOT, [many], created, () => Promise.resolve(changed));
   format(ROOT, FOLDER, `test/${many}`, ...LISTS);
   for (const script of ['openapi', 'layers']) {
     if (!npm(ROOT, 'run', script)) throw new UsageError(`"npm run ${script}" has failed`);

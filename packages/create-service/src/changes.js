@@ -12,16 +12,16 @@ import {
 } from './resource.js';
 import { npm } from './service.js';
 
+const REPOSITORY = 'src/sample-items/sample-items.repository.ts';
+
 /** What a record needs of a resource that `create-service` made: files of the template, and a name that each of them has. */
 const PARTS = {
   'src/sample-items/sample-item.entity.ts': 'SampleItem',
-  'src/sample-items/sample-items.repository.ts': 'SampleItemsRepository',
+  [REPOSITORY]: 'SampleItemsRepository',
   'src/sample-items/sample-items.module.ts': 'SampleItemsModule',
   'src/sample-items/sample-items.examples.ts': 'SAMPLE_ITEM_EXAMPLES',
   'src/sample-items/dto/sample-item.dto.ts': 'StoredSampleItemDto',
 };
-
-const [REPOSITORY] = Object.keys(PARTS).filter((file) => file.includes('repository'));
 
 /**
  * Adds the record of changes to a resource that has none: the folder of the record, its test, its module in `app.module.ts`, and the

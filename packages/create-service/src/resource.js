@@ -79,7 +79,7 @@ export async function writeResource(
   root,
   folders,
   created,
-  changed = () => [],
+  changed = () => Promise.resolve([]),
 ) {
   try {
     const text = await withAdditions(root, APP, folders.map(additionOf));

@@ -577,9 +577,9 @@ describe('a new service', () => {
     await npm('exec', '--', 'prettier', '--write', entity);
     await npm('run', 'migration:generate', '--', 'AddWeight', 'hand-tools');
     await npm(...generate);
-    const folder = join(root, 'src/hand-tool-changes/migrations');
-    const [migration = ''] = await readdir(folder);
-    const source = await readFile(join(folder, migration), 'utf8');
+    const migrations = join(root, 'src/hand-tool-changes/migrations');
+    const [migration = ''] = await readdir(migrations);
+    const source = await readFile(join(migrations, migration), 'utf8');
     expect(source).toContain('"weight" numeric(6,2),');
     expect(source).toContain("{ table: 'hand_tools', changes: 'hand_tool_changes' }");
     const repository = await readFile(
