@@ -731,16 +731,26 @@ describe.concurrent('timeouts', () => {
   });
 
   it('do not apply to a body that keeps arriving', async () => {
-    const socket = await open(hasty);
     const plant = newPlant('Slow but steady');
-    const start = performance.now();
-    socket.send(creatingHead(`Content-Length: ${plant.length}`));
-    for (const byte of plant) {
-      await sleep(2 * (HASTY_LIMITS.bodyIdle / plant.length));
-      socket.send(byte);
-    }
-    expect(await socket.answer()).toMatchObject({ status: 200 });
-    expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.bodyIdle);
+    const pause = 2 * (HASTY_LIMITS.bodyIdle / plant.length);
+    let longest: number;
+    let answer: RawAnswer | undefined;
+    // If a busy machine delays a byte, all are sent again.
+    do {
+      const socket = await open(hasty);
+      const start = performance.now();
+      longest = 0;
+      socket.send(creatingHead(`Content-Length: ${plant.length}`));
+      for (const byte of plant) {
+        const sent = performance.now();
+        await sleep(pause);
+        longest = Math.max(longest, performance.now() - sent);
+        socket.send(byte);
+      }
+      answer = await socket.answer().catch(() => undefined);
+      expect(performance.now() - start).toBeGreaterThan(HASTY_LIMITS.bodyIdle);
+    } while (answer?.status !== 200 && longest > HASTY_LIMITS.bodyIdle / 2);
+    expect(answer).toMatchObject({ status: 200 });
   });
 
   it('apply to a body as a whole: 408', async () => {

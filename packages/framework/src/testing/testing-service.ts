@@ -19,6 +19,7 @@ import { NO_TRACER } from '../observability/tracer.js';
 import type { Create } from '../app/app.setup.js';
 import { startService } from '../app/service.js';
 import type { ProviderToken } from '../app/service.js';
+import { PATIENT } from './patient-limits.js';
 
 /** The URL of a PostgreSQL server whose user may create databases. */
 const TEST_DATABASE_URL = 'TEST_DATABASE_URL';
@@ -100,7 +101,7 @@ export async function createTestingService(
     },
     new AbortController().signal,
     HTTP_LIMITS,
-    DATABASE_LIMITS,
+    { ...DATABASE_LIMITS, ...PATIENT },
     override && creatorWith(override),
   );
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;

@@ -1,6 +1,9 @@
 import { inject } from 'vitest';
 import { DATABASE_LIMITS } from '../../src/database/limits.js';
 import type { DatabaseLimits } from '../../src/database/limits.js';
+import { PATIENT } from '../../src/testing/patient-limits.js';
+
+export { PATIENT };
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,16 +13,6 @@ declare module 'vitest' {
 
 /** How long a test waits for what should happen at once, in milliseconds: long enough for a busy machine. */
 export const PATIENCE = 60_000;
-
-/** Limits of a database with which a test wants to wait, however busy the machine is. */
-export const PATIENT = {
-  connection: PATIENCE,
-  queue: PATIENCE,
-  slot: PATIENCE,
-  statement: PATIENCE,
-  reply: 2 * PATIENCE,
-  bisection: PATIENCE,
-} as const satisfies Partial<DatabaseLimits>;
 
 /** Limits for a service of a test that chooses none. */
 export function defaultLimits(): DatabaseLimits {
