@@ -38,6 +38,7 @@ import { MAX_INT64, MIN_INT64 } from '../../src/resources/properties/int64.js';
 import { IndexPaths, isSearch } from '../../src/resources/reads/index-paths.js';
 import { filtersOn, usedFilters } from '../../src/resources/reads/used-filters.js';
 import type { PageQuery } from '../../src/resources/reads/page-query.js';
+import { PageStatements, valuesOf } from '../../src/resources/reads/page-statement.js';
 import { rangeOfPrefix, sortOf } from '../../src/resources/reads/sort.js';
 import { dataSourceFor } from '../support/data-source.js';
 import { IDENTITY } from '../support/identity.js';
@@ -152,6 +153,9 @@ const AppModule = appOf(
         owner_id uuid NOT NULL, returned_at timestamptz(3))`,
       'CREATE INDEX ON items (left("full name", 100) COLLATE "C", id)',
       'CREATE INDEX ON items (price, id)',
+      'CREATE INDEX ON items (owner_id, id)',
+      'CREATE INDEX ON items ("full name", owner_id, id)',
+      'CREATE INDEX ON items (returned_at DESC, id DESC)',
     ),
   ],
   { controllers: [ItemsController], providers: [ItemsRepository] },
@@ -470,7 +474,65 @@ describe('an index', () => {
     const table = { columns: () => columns, paths: () => paths };
     expect(isSearch(query, table)).toBe(!isServed);
   });
+
+  const page = (sort: string, filters: Partial<ListItemsDto>): PageQuery => ({
+    start: MIN_INT64,
+    end: MAX_INT64,
+    sort: sortOf(columns, { limit: 50, sort }),
+    limit: 50,
+    filters: usedFilters(filtersOn(columns, FILTERS), filters),
+    maxBytes: 1_000_000,
+  });
+
+  it.each<[sort: string, filters: Partial<ListItemsDto>, prefix: readonly string[] | undefined]>([
+    ['id', {}, undefined],
+    ['id', { owner }, ['owner_id']],
+    ['-id', { owners: [owner] }, ['owner_id']],
+    ['id', { owners: OWNERS }, undefined],
+    ['id', { owner, owners: [owner] }, undefined],
+    ['id', { owner, name: ['saw'] }, ['full name', 'owner_id']],
+    ['id', { name: ['saw'] }, undefined],
+    ['id', { isOut: true }, ['returned_at']],
+    ['id', { isOut: false }, undefined],
+    // Two indexes with one column each.
+    ['id', { owner, isOut: true }, undefined],
+    ['id', { owner, priceFrom: 7n }, undefined],
+    ['price', { owner }, undefined],
+  ])('is read in its order by %s (%#)', (sort, filters, prefix) => {
+    const found = paths.prefixOf(page(sort, filters), columns);
+    expect(found?.map(({ column }) => column.databaseName)).toEqual(prefix);
+  });
+
+  it.each(['id', '-id'])(
+    'by %s leads to the rows of a rare value among many others',
+    async (sort) => {
+      await service.database.empty();
+      await service.database.query(
+        `INSERT INTO items SELECT n, 'saw', 7, CASE WHEN n % 500 = 7 THEN $1::uuid ELSE $2 END, CASE WHEN n % 400 <> 3 THEN now() END
+       FROM generate_series(1, 20000) AS n`,
+        [...OWNERS],
+      );
+      await service.database.query('VACUUM ANALYZE items');
+      const statements = new PageStatements(columns, columns.all, 'Item');
+      for (const filters of [{ owner }, { isOut: true }]) {
+        const query = page(sort, filters);
+        const shared = statements.grouped({ ...query, prefix: paths.prefixOf(query, columns) });
+        const { text } = statements.group(shared);
+        const [row] = await dataSource.query<{ 'QUERY PLAN': readonly Plan[] }[]>(
+          `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`,
+          valuesOf([shared]),
+        );
+        const plan = row!['QUERY PLAN'][0]!.Plan;
+        // Each row lies in a block of its own.
+        expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(100);
+      }
+    },
+  );
 });
+
+interface Plan {
+  readonly Plan: { readonly 'Shared Hit Blocks': number; readonly 'Shared Read Blocks': number };
+}
 
 it('a filter needs a property that parameters can be compared with', () => {
   expect(() => ListOf(Item, { label: isAtLeast('label' as 'name') })).toThrow(

@@ -68,6 +68,7 @@ export function isEqual<Property extends string>(
     conditionOn: (column): Filter<unknown> => ({
       where: (value, parameter) => `${column.name} = ${typed(value, parameter, column)}`,
       equals: column.databaseName,
+      uses: (value) => ({ fixed: { column, value: parameterOf(value, column) } }),
     }),
   });
 }
@@ -89,7 +90,8 @@ export function isIn<Property extends string>(
         others.length === 0
           ? `${column.name} = ${typed(value, parameter, column)}`
           : `${column.name} = ANY (${parameter([value, ...others].map((each) => parameterOf(each, column)))}::${column.type}[])`,
-      uses: (values) => (values.length === 1 ? { fixed: column } : {}),
+      uses: ([value, ...others]) =>
+        others.length === 0 ? { fixed: { column, value: parameterOf(value, column) } } : {},
     }),
   });
 }
@@ -203,7 +205,7 @@ export function isNull<Property extends string>(
     mistakeOf: ({ isNullable }) => (isNullable ? undefined : 'always has a value'),
     conditionOn: (column): Filter<boolean> => ({
       where: (isWanted) => `${column.name} IS ${isWanted ? '' : 'NOT '}NULL`,
-      uses: (isWanted) => (isWanted ? { fixed: column } : { range: column }),
+      uses: (isWanted) => (isWanted ? { fixed: { column, value: null } } : { range: column }),
     }),
   });
 }

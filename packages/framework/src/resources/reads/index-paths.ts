@@ -1,7 +1,8 @@
 import type { Statements } from '../../database/statements.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
-import type { PageQuery, UsedFilter } from './page-query.js';
+import { fixedBy } from './fixed-columns.js';
+import type { FixedColumn, PageQuery, UsedFilter } from './page-query.js';
 import { SORTED_CHARACTERS } from './sort.js';
 import { hasListedRows } from './sort-indexes.js';
 
@@ -51,8 +52,9 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
     JOIN pg_class AS index ON index.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
     CROSS JOIN LATERAL generate_series(1, indnkeyatts) AS place
-    LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum > 0 AND CASE
-      WHEN indkey[place - 1] <> 0 THEN attnum = indkey[place - 1]
+    JOIN pg_opclass ON pg_opclass.oid = indclass[place - 1]
+    LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum > 0 AND opcdefault AND CASE
+      WHEN indkey[place - 1] <> 0 THEN attnum = indkey[place - 1] AND attcollation = indcollation[place - 1]
       ELSE indcollation[place - 1] = 'pg_catalog."C"'::regcollation
         AND pg_get_indexdef(indexrelid, place, false)
           IN (format('"left"(%I, %s)', attname, $2::int), format('"left"((%I)::text, %s)', attname, $2::int))
@@ -90,12 +92,56 @@ export class IndexPaths {
     const order = [...sort.by, { column: columns.key, option: sort.isDescending ? 3 : 0 }];
     for (const [filter, value] of filters) {
       const same = filter.equals === undefined ? undefined : columns.named(filter.equals);
-      const { fixed: one = same, range } = filter.uses?.(value) ?? {};
+      const { fixed: { column: one } = { column: same }, range } = filter.uses?.(value) ?? {};
       if (one !== undefined) fixed.add(one);
       else if (range === undefined || range !== order[0]!.column) return false;
     }
-    return this.indexes.some((keys) => hasPath(keys, [...fixed], order));
+    // The order has one value of its first columns, too.
+    const first = order.findIndex(({ column }) => !fixed.has(column));
+    const others = new Set(fixed);
+    for (const { column } of order.slice(0, first)) others.delete(column);
+    return this.indexes.some(
+      (keys) => hasPath(keys, [...fixed], order) || hasPath(keys, [...others], order),
+    );
   }
+
+  /**
+   * The columns in which all rows of a list by id have one value, as an index has them before the id. The planner does not know the values of a
+   * shared statement, and would rather read the table in the order of the ids, also for a rare value. It chooses if two indexes have as many
+   * columns.
+   */
+  prefixOf({ filters, sort }: PageQuery, { key }: EntityColumns): PageQuery['prefix'] {
+    if (filters.length === 0 || sort.by.length > 0) return undefined;
+    const fixed = new Map<string, FixedColumn>();
+    for (const filter of filters) {
+      const one = fixedBy(filter);
+      if (one === undefined || fixed.has(one.column.databaseName)) return undefined;
+      fixed.set(one.column.databaseName, one);
+    }
+    const found = this.indexes.map((keys) => prefixIn(keys, key, fixed));
+    const most = Math.max(1, ...found.map(({ length }) => length));
+    const [first, ...others] = found.filter(({ length }) => length === most);
+    const isOnly = others.every((other) => other.every((each) => first!.includes(each)));
+    // A comparison of rows has no NULL.
+    const hasNull = most > 1 && first?.some(({ value }) => value === null);
+    return isOnly && !hasNull ? first : undefined;
+  }
+}
+
+/** What an index has before the id, if these are such columns only, and all keys have the direction of the id. */
+function prefixIn(
+  keys: readonly IndexKey[],
+  { databaseName }: EntityColumn,
+  fixed: ReadonlyMap<string, FixedColumn>,
+): readonly FixedColumn[] {
+  const end = keys.findIndex(({ column }) => column === databaseName);
+  const found = keys
+    .slice(0, Math.max(end, 0))
+    .flatMap(({ column, isStart }) => (isStart ? [] : (fixed.get(column ?? '') ?? [])));
+  const isOneWay = [0, 3].some((way) =>
+    keys.slice(0, end + 1).every(({ option }) => option === way),
+  );
+  return found.length === end && isOneWay ? found : [];
 }
 
 function hasPath(

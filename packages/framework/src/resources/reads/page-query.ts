@@ -33,7 +33,14 @@ export interface Filter<Value> {
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is rejected. */
   readonly isSearch?: boolean;
   /** What an index needs to serve the condition: the column has one value in all selected rows, or values of a range. */
-  uses?(value: Value): { readonly fixed?: EntityColumn; readonly range?: EntityColumn };
+  uses?(value: Value): { readonly fixed?: FixedColumn; readonly range?: EntityColumn };
+}
+
+/** A column that has one value in all rows of a list. */
+export interface FixedColumn {
+  readonly column: EntityColumn;
+  /** As a parameter of a statement; `null`: none. */
+  readonly value: unknown;
 }
 
 export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
@@ -46,6 +53,8 @@ export interface PageQuery {
   readonly limit: number;
   readonly ids?: readonly Key[] | undefined;
   readonly filters: readonly UsedFilter[];
+  /** What an index has before the id. The page is read in this order. */
+  readonly prefix?: readonly FixedColumn[] | undefined;
   /** The limit for columns whose values can be long, unless the first row has more. */
   readonly maxBytes: number;
 }

@@ -4,9 +4,10 @@ import type { Statement } from '../../database/statements.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';
+import { fixedStarts, isOnPrefix, prefixConditions } from './fixed-columns.js';
 import { MAX_LIMIT } from './page-parameters.js';
-import type { Filter, GroupedPage, PageQuery, BindParameter, UsedFilter } from './page-query.js';
-import { DIRECTIONS } from './sort.js';
+import type { BindParameter, Filter, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
+import { DIRECTIONS, sortedColumns } from './sort.js';
 import type { OrderKey, Sort, SortKey } from './sort.js';
 
 /** Beyond this number of rows, the count is an estimate. */
@@ -191,6 +192,17 @@ export class PageStatements {
     const { start, end, sort, filters } = query;
     const { key } = this.table;
     const direction = directionOf(sort);
+    if (query.prefix !== undefined) {
+      const names = [...query.prefix.map(({ column }) => column), key].map(({ name }) => name);
+      const others = filters.filter((filter) => !isOnPrefix(filter, query.prefix!));
+      return {
+        conditions: [
+          ...this.conditions({ ...query, filters: others }, parameter),
+          ...prefixConditions(query, query.prefix, key, parameter),
+        ],
+        order: names.map((name) => `${name}${direction}`).join(', '),
+      };
+    }
     const conditions = this.conditions(query, parameter);
     const [prefix] = filters.flatMap(([filter]) => filter.indexPrefix ?? []);
     // Its filter has conditions on the start and the end.
@@ -210,8 +222,9 @@ export class PageStatements {
     // In ORDER BY, the name of a column would mean the expression of the SELECT list, which leaves out long values.
     const values = by.map(({ option }, at) => `rs__value${at}${DIRECTIONS[option]}`);
     const order = [...values, `${key}${directionOf(sort)}`].join(', ');
+    const fixed = fixedStarts(query, parameter);
     const part = (...own: readonly string[]) => ({
-      conditions: [...own, ...this.conditions(query, parameter)],
+      conditions: [...own, ...fixed, ...this.conditions(query, parameter)],
       order,
     });
     const [first] = by as readonly [OrderKey];
@@ -263,17 +276,6 @@ export class PageStatements {
 /** Whether a column of an order has a value in the row before the page, and the direction of the ids. */
 function isTogether(key: OrderKey, { after, isDescending }: Sort, at: number): boolean {
   return after?.values[at] !== null && key.isDescending === isDescending;
-}
-
-/** The values of the order, and as the last column `afterValue` of the next page. */
-function sortedColumns(by: readonly OrderKey[]): string {
-  const values = by.map(({ expression }, at) => `${expression} AS rs__value${at}`);
-  const texts = by.map(({ expression }) => `(${expression})::text`);
-  const json =
-    by.length === 1
-      ? `coalesce(to_json(${by[0]!.expression})::text, 'null')`
-      : `to_json(ARRAY[${texts.join(', ')}])::text`;
-  return [...values, `${json} AS rs__json`].join(', ');
 }
 
 function directionOf({ isDescending }: Sort): string {

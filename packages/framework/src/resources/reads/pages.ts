@@ -105,7 +105,8 @@ export class Pages<Query extends PageParameters> {
     const { limit, after, ids } = parameters;
     const sort = sortOf(columns, parameters);
     const { start, end, isEmpty: isBeyond } = rangeOf(columns.keyType, sort, after);
-    const query = { start, end, sort, limit, ids, filters, maxBytes };
+    const unordered = { start, end, sort, limit, ids, filters, maxBytes };
+    const query = { ...unordered, prefix: this.options.paths().prefixOf(unordered, columns) };
     const isNothing = isEmpty || isBeyond;
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const join =
@@ -188,9 +189,14 @@ export class Pages<Query extends PageParameters> {
 
   private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     const alone = slots ?? this.options.bulkheads.lists;
-    // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths.
+    const { ids, sort, filters, prefix } = query;
+    // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths. By several filters without an
+    // index of all of them, the planner needs the values.
     const isAlone =
-      this.options.statements.isDistributed || query.ids !== undefined || query.sort.by.length > 0;
+      this.options.statements.isDistributed ||
+      ids !== undefined ||
+      sort.by.length > 0 ||
+      (filters.length > 1 && prefix === undefined);
     const page = isAlone ? undefined : this.statements.grouped(query);
     const group = page && this.groupOf(page);
     if (page === undefined || group === undefined) return alone.run(() => this.find(query));

@@ -137,6 +137,17 @@ export interface Sort {
   readonly after?: { readonly id: Key; readonly values: readonly (string | null)[] } | undefined;
 }
 
+/** The values of the order, and as the last column `afterValue` of the next page. */
+export function sortedColumns(by: readonly OrderKey[]): string {
+  const values = by.map(({ expression }, at) => `${expression} AS rs__value${at}`);
+  const texts = by.map(({ expression }) => `(${expression})::text`);
+  const json =
+    by.length === 1
+      ? `coalesce(to_json(${by[0]!.expression})::text, 'null')`
+      : `to_json(ARRAY[${texts.join(', ')}])::text`;
+  return [...values, `${json} AS rs__json`].join(', ');
+}
+
 export const BY_ID: Sort = { isDescending: false, by: [] };
 
 export function parseSort(sort = 'id') {
