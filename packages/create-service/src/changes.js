@@ -87,12 +87,11 @@ function option(named) {
   return {
     name: 'changes',
     value: named("recordChanges(SampleItemChange, 'sampleItem')"),
-    type: 'Feed',
+    type: { name: 'Feed', path: '@resource-service/changes', isType: true },
     imports: [
-      { what: 'import { recordChanges }', path: '@resource-service/changes' },
-      { what: 'import type { Feed }', path: '@resource-service/changes' },
+      { name: 'recordChanges', path: '@resource-service/changes' },
       {
-        what: named('import { SampleItemChange }'),
+        name: named('SampleItemChange'),
         path: named('../sample-item-changes/sample-item-change.entity.js'),
       },
     ],

@@ -18,7 +18,7 @@ import { KINDS } from './webhook.entity.js';
 import { WEBHOOK_ERRORS } from './webhooks.errors.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 
-/** Creates of changes are measured beside so many. Requests at once can create a few more. */
+/** Beside so many, creates are measured (docs/webhooks.md). Concurrent requests can create a few more. */
 export const MAX_WEBHOOKS = 1_000;
 
 /** What users do with webhooks. None of it runs when something else is changed. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
+import { MissingChanges } from '../../changes/src/index.js';
 import type { Feed, RecordedChange } from '../../changes/src/index.js';
 import { ERRORS, ServiceException } from '../../framework/src/index.js';
 import { failingSince, RETRIES } from '../src/delivery/retries.js';
@@ -80,6 +81,22 @@ describe('a turn', () => {
     const sent = attempts.map(({ message_id: id }) => id);
     expect(sent).toEqual(['loan_1', 'tool_2', 'loan_5', 'tool_4', 'tool_6']);
     expect(positions).toEqual({ tool: '6', loan: '5' });
+  });
+
+  it('is paused by one resource after it has sent changes of the others', async () => {
+    const pruned = new MissingChanges('pruned', 'pruned: copy everything');
+    const next = (resource: string) =>
+      resource === 'tool' ? Promise.reject(pruned) : Promise.resolve([change(5)]);
+    const { turn } = turnOf({ feeds: { next } });
+    expect(await turn.run()).toMatchObject({
+      positions: { loan: '5' },
+      pausedReason: 'changes-pruned',
+      lastError: 'pruned',
+    });
+    const slow = turnOf({ feeds: { next } }, {}, '3');
+    const age = vi.spyOn(slow.turn, 'age', 'get').mockReturnValue(TURN.quick + 1);
+    expect(await slow.turn.run()).toMatchObject({ pausedReason: 'changes-pruned' });
+    age.mockRestore();
   });
 
   it('is over after its time also if it has sent nothing', async () => {

@@ -30,18 +30,29 @@ export interface FeedDocs {
   readonly example: { readonly id: number | string } & Readonly<Record<string, unknown>>;
 }
 
-/** A row with the examples of the properties of a class, as `@ApiProperty()` keeps them. */
-export function exampleOf({ prototype }: Type): FeedDocs['example'] {
+/**
+ * A row with the examples of the properties of a class, as `@ApiProperty()` keeps them.
+ *
+ * @throws TypeError if the property `id` has none
+ */
+export function exampleOf({ prototype, name: className }: Type): FeedDocs['example'] {
   const row = prototype as object;
-  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', row) as readonly string[];
-  const entries = names.map((each) => {
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', row) as
+    readonly string[] | undefined;
+  const entries = (names ?? []).map((each) => {
     const name = each.slice(1);
     const { example } = Reflect.getMetadata('swagger/apiModelProperties', row, name) as {
       readonly example?: unknown;
     };
     return [name, example] as const;
   });
-  return Object.fromEntries(entries) as FeedDocs['example'];
+  const example: Readonly<Record<string, unknown>> = Object.fromEntries(entries);
+  if (example['id'] === undefined) {
+    throw new TypeError(
+      `${className}.id has no example in @ApiProperty(): give the feed an example`,
+    );
+  }
+  return example as FeedDocs['example'];
 }
 
 const KINDS = ['created', 'replaced', 'removed'] as const;

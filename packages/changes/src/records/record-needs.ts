@@ -7,7 +7,7 @@ import { warnOfOldFunctions } from './obstacles.js';
  * The role of the service can only add records, and read them: a function removes the old ones.
  *
  * @param table of the records
- * @param changing the table whose changes are recorded; `undefined`: it has no name of its own
+ * @param changing the table whose changes are recorded; `undefined` for one with a schema of its own, whose migration is written by hand
  */
 export function recordNeeds(table: string, changing: string | undefined): TableNeeds {
   const name = (of: string) => escapeIdentifier(of.replace('*', table));

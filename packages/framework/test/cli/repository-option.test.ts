@@ -6,11 +6,10 @@ const FILE = 'src/tools/tools.repository.ts';
 const OPTION = {
   name: 'changes',
   value: "recordChanges(ToolChange, 'tool')",
-  type: 'Feed',
+  type: { name: 'Feed', path: '@resource-service/changes', isType: true },
   imports: [
-    { what: 'import { recordChanges }', path: '@resource-service/changes' },
-    { what: 'import type { Feed }', path: '@resource-service/changes' },
-    { what: 'import { ToolChange }', path: '../tool-changes/tool-change.entity.js' },
+    { name: 'recordChanges', path: '@resource-service/changes' },
+    { name: 'ToolChange', path: '../tool-changes/tool-change.entity.js' },
   ],
   conflicts: { changes: 'records its changes already', visible: 'has visible rows only' },
 };
@@ -19,10 +18,14 @@ import { Tool } from './tool.entity.js';
 `;
 const HEAD_WITH_CHANGES = `import { ResourceRepository } from '@resource-service/framework';
 import { recordChanges } from '@resource-service/changes';
-import type { Feed } from '@resource-service/changes';
 import { ToolChange } from '../tool-changes/tool-change.entity.js';
 import { Tool } from './tool.entity.js';
 `;
+
+const HEAD_WITH_TYPE = HEAD_WITH_CHANGES.replace(
+  'import { ToolChange',
+  "import type { Feed } from '@resource-service/changes';\nimport { ToolChange",
+);
 
 const added = (text: string): string => withOption(ts, FILE, text, OPTION);
 
@@ -55,7 +58,8 @@ class Tools extends ResourceRepository(Tool, { ...OPTIONS, changes: recordChange
 class Another extends made(Tool) {}`,
     ],
   ])('%s', (_, before, after) => {
-    expect(added(`${HEAD}\n${before}\n`)).toBe(`${HEAD_WITH_CHANGES}\n${after}\n`);
+    const head = after.includes('Feed>') ? HEAD_WITH_TYPE : HEAD_WITH_CHANGES;
+    expect(added(`${HEAD}\n${before}\n`)).toBe(`${head}\n${after}\n`);
   });
 
   it('in the style of the file', () => {
@@ -98,6 +102,11 @@ describe('a repository is refused', () => {
       'with one type argument',
       `class Tools extends R<Tool>(Tool, {}) {}`,
       ':3 has not the two type arguments before Feed',
+    ],
+    [
+      'with one of the names',
+      `class Feed {}\nclass Tools extends R<Tool, List>(Tool, {}) {}`,
+      ':3 has the name Feed already',
     ],
     ['that does not compile', `class Tools extends R(Tool, {) {}`, ':3 does not compile'],
   ])('%s', (_, text, message) => {

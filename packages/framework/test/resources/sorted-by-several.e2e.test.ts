@@ -28,7 +28,8 @@ import { Statements } from '../../src/database/statements.js';
 import { EntityColumns } from '../../src/resources/properties/entity-columns.js';
 import { IndexPaths } from '../../src/resources/reads/index-paths.js';
 import { PageStatements } from '../../src/resources/reads/page-statement.js';
-import { filtersOn, usedFilters } from '../../src/resources/reads/used-filters.js';
+import type { Where } from '../../src/resources/reads/page-query.js';
+import { columnFilters, filtersOn, usedFilters } from '../../src/resources/reads/used-filters.js';
 import { ordersOf, parseSort, sortOf } from '../../src/resources/reads/sort.js';
 import { allSortIndexes, missingSortIndexes } from '../../src/resources/reads/sort-indexes.js';
 import { resourceMistakes } from '../../src/resources/resource-checks.js';
@@ -118,7 +119,9 @@ const INDEXES = [
   'CREATE INDEX ON offers (left(code, 100) COLLATE "C" DESC, left(label, 100) COLLATE "C" DESC, id DESC)',
 ];
 
-const AppModule = appOf([Offer], [migrationOf(TABLE, ...INDEXES)], {
+const BY_CODE = 'CREATE INDEX ON offers (code, id)';
+
+const AppModule = appOf([Offer], [migrationOf(TABLE, ...INDEXES, BY_CODE)], {
   controllers: [OffersController],
   providers: [OffersRepository],
 });
@@ -266,6 +269,17 @@ describe('a list by several columns', () => {
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('by id has all rows of one value, also a long one', async () => {
+    const ids = Array.from({ length: 12 }, (_, at) => BigInt(at + 1));
+    const others = { code: 'B', small: 0, price: null, weight: null, due: null };
+    await service.database.empty();
+    await insert(
+      ids.map((id) => ({ id, label: id === 3n ? 'x'.repeat(400_000) : null, ...others })),
+    );
+    expect(await idsFrom(`/offers?code=B&limit=10&ids=${ids.join()}`)).toEqual(ids);
+    expect(await idsFrom('/offers?code=B&limit=10&sort=-id')).toEqual(ids.toReversed());
   });
 
   it('has the values in its Link', async () => {
@@ -437,7 +451,8 @@ describe('an order by several columns', () => {
           places.map((at) => [some, at] as const),
         )) {
           const by = sortOf(columns, { sort, ...place });
-          const page = { start, end, sort: by, limit: 50, filters, maxBytes: 4_000_000 };
+          const starts = paths.startsOf({ filters, sort: by });
+          const page = { start, end, sort: by, limit: 50, filters, starts, maxBytes: 4_000_000 };
           expect(paths.serves(page, columns)).toBe(true);
           const { text, values: given } = statements.short(page);
           const plan = await dataSource.query<unknown>(`EXPLAIN (COSTS OFF) ${text}`, given);
@@ -445,8 +460,41 @@ describe('an order by several columns', () => {
             sort,
             expect.stringMatching('after' in place ? /Seq Scan/ : /Seq Scan|Sort/),
           ]);
+          if (starts.length > 0) expect(JSON.stringify(plan)).toContain('Index Cond');
         }
       }
+    });
+  });
+
+  it('is not searched for a text that its index compares otherwise than a filter', async () => {
+    await database.query('DROP TABLE IF EXISTS offers');
+    await database.query(
+      `CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)`,
+    );
+    await database.query(
+      TABLE.replace('"und-x-icu"', 'caseless').replace('code text', 'code char(5)'),
+    );
+    for (const index of [...INDEXES, BY_CODE]) await database.query(index);
+    await using(Offer, async (dataSource, columns) => {
+      const paths = await IndexPaths.of(new Statements(dataSource), columns);
+      const listed = (order: string, where: Where) => ({
+        sort: sortOf(columns, { sort: order }),
+        filters: columnFilters(columns, where),
+      });
+      const startsOf = (order: string, where: Where) =>
+        paths.startsOf(listed(order, where)).map(({ column }) => column.property);
+      expect(startsOf('label,price,-small', { label: 'saw' })).toEqual([]);
+      expect(paths.serves(listed('label,price,-small', { label: 'saw' }), columns)).toBe(false);
+      expect(startsOf('code,label', { code: 'saw' })).toEqual([]);
+      expect(startsOf('label,price,-small', { label: null })).toEqual(['label']);
+      expect(startsOf('small,-price', { small: 1, price: null })).toEqual(['small', 'price']);
+      // Its parameter is a text, which an index on char(5) does not compare.
+      expect(paths.prefixOf(listed('id', { code: 'saw' }), columns)).toBeUndefined();
+      const { least: start, greatest: end } = columns.keyType;
+      const query = listed('label,price,-small', { label: null });
+      const page = { ...query, start, end, limit: 1, maxBytes: 1, starts: paths.startsOf(query) };
+      const { text } = new PageStatements(columns, columns.all, 'Offer').short(page);
+      expect(text).toContain('left("label", 100) COLLATE "C" IS NULL');
     });
   });
 

@@ -55,6 +55,8 @@ export class Turn {
   private hasMoved = false;
   private readonly positions: Record<string, string> = {};
   private readonly attempts: Attempt[] = [];
+  /** Why it cannot go on with one of its resources. */
+  private pause: Pick<Served, 'pausedReason' | 'lastError'> = {};
 
   /** @param latest the newest positions when it was claimed */
   constructor(
@@ -85,26 +87,12 @@ export class Turn {
     this.ended.abort();
   }
 
-  async run(): Promise<Served> {
-    try {
-      return await this.catchUp();
-    } catch (error) {
-      const pausedReason = pauseReasonOf(error);
-      // Others pass, such as an outage of the database.
-      if (pausedReason === undefined) this.error = error;
-      // What follows is for readers of the feed.
-      const [lastError] = (error as Error).message.split(': copy everything');
-      return this.served(pausedReason && { pausedReason, lastError });
-    }
-  }
-
   /** Sends some changes of each resource in turn: one that always has more does not hold back the others. */
-  private async catchUp(): Promise<Served> {
+  async run(): Promise<Served> {
     const behind = await this.oldestFirst(this.backlogs());
-    for (let next = behind.shift(); next !== undefined; next = behind.shift()) {
-      if (this.isOver) return this.served({});
+    for (let next = behind.shift(); next !== undefined && !this.isOver; next = behind.shift()) {
       const { resource, newest } = next;
-      const changes = await this.parts.feeds.next(resource, next.position);
+      const changes = await this.read(next);
       for (const change of changes) {
         const end = await this.pass(resource, change);
         if (end !== undefined) return end;
@@ -116,6 +104,21 @@ export class Turn {
       if (changes.length > 0 && next.position < BigInt(newest)) behind.push(next);
     }
     return this.served({});
+  }
+
+  /** @returns nothing after an error: the other resources go on */
+  private async read({ resource, position }: Backlog): Promise<readonly RecordedChange[]> {
+    try {
+      return await this.parts.feeds.next(resource, position);
+    } catch (error) {
+      const pausedReason = pauseReasonOf(error);
+      // What follows is for readers of the feed.
+      const [lastError] = (error as Error).message.split(': copy everything');
+      if (pausedReason !== undefined) this.pause = { pausedReason, lastError };
+      // Others pass, such as an outage of the database.
+      else this.error = error;
+      return [];
+    }
   }
 
   private backlogs(): Backlog[] {
@@ -137,7 +140,7 @@ export class Turn {
     if (backlogs.length < 2) return backlogs;
     const times = new Map<Backlog, number>();
     for (const backlog of backlogs) {
-      const [first] = await this.parts.feeds.next(backlog.resource, backlog.position);
+      const [first] = await this.read(backlog);
       times.set(backlog, first?.time.getTime() ?? this.parts.now());
     }
     return backlogs.toSorted((one, other) => times.get(one)! - times.get(other)!);
@@ -192,7 +195,7 @@ export class Turn {
       attempts.length === 0 && webhook.failing !== null
         ? { ...webhook.failing, nextAttemptAt: undefined }
         : undefined;
-    return { failing, ...end, positions, attempts };
+    return { failing, ...this.pause, ...end, positions, attempts };
   }
 }
 

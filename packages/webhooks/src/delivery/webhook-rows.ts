@@ -44,7 +44,7 @@ export interface Attempt {
 
 /** What has become of a webhook in a turn. */
 export interface Served {
-  /** Of the resources of which something was sent or passed over. */
+  /** Of the resources of which something was sent or passed over, or which are new. */
   readonly positions: Positions;
   readonly attempts: readonly Attempt[];
   /** `undefined`: the last attempt has succeeded. */

@@ -7,12 +7,13 @@ import { Syntax } from './syntax.js';
 /**
  * @import ts from 'typescript'
  * @typedef {object} Import
- * @property {string} what such as `import { Tool }`
+ * @property {string} name
  * @property {string} path of a package, or one that begins with `../`
+ * @property {boolean} [isType]
  * @typedef {object} RepositoryOption
  * @property {string} name
  * @property {string} value as source
- * @property {string} type the third type argument of the base class, if it has two
+ * @property {Import} type the third type argument of the base class, if it has two
  * @property {readonly Import[]} imports
  * @property {Readonly<Record<string, string>>} conflicts by the name of another option: the problem
  */
@@ -24,7 +25,7 @@ import { Syntax } from './syntax.js';
  * @param {string} file as errors name it
  * @param {string} text
  * @param {RepositoryOption} option
- * @throws {SourceError} if there is no such class or several, or it has an option that excludes this one
+ * @throws {SourceError} if there is no such class or several, it has an option that excludes this one, or the file has an imported name already
  */
 export function withOption(compiler, file, text, { name, value, type, imports, conflicts }) {
   const syntax = new Syntax(compiler, file, text);
@@ -40,13 +41,18 @@ export function withOption(compiler, file, text, { name, value, type, imports, c
   }
   const types = call.typeArguments;
   if (types !== undefined && types.length !== 2) {
-    throw syntax.errorAt(call, `has not the two type arguments before ${type}`);
+    throw syntax.errorAt(call, `has not the two type arguments before ${type.name}`);
+  }
+  const all = types === undefined ? imports : [...imports, type];
+  for (const each of all) {
+    const taken = syntax.identifier(each.name);
+    if (taken !== undefined) throw syntax.errorAt(taken, `has the name ${each.name} already`);
   }
   const list = { items: options.properties, start: options.getStart() + 1 };
   return syntax.withInserted([
     ...syntax.inserted(list, `${name}: ${value}`),
-    ...(types === undefined ? [] : syntax.inserted({ items: types, start: types.pos }, type)),
-    ...importsInto(syntax, imports),
+    ...(types === undefined ? [] : syntax.inserted({ items: types, start: types.pos }, type.name)),
+    ...importsInto(syntax, all),
   ]);
 }
 
@@ -85,7 +91,10 @@ function importsInto(syntax, added) {
       isBefore(moduleSpecifier.getText().slice(1, -1)),
     );
     const example = /** @type {ts.ImportDeclaration} */ (before ?? imports[0]);
-    const lines = group.map(({ what, path }) => eol + syntax.importLike(example, what, path));
+    const lines = group.map(({ name, path, isType }) => {
+      const what = `import ${isType ? 'type ' : ''}{ ${name} }`;
+      return eol + syntax.importLike(example, what, path);
+    });
     return [syntax.endOfLine(example.end), lines.join('')];
   };
   return [

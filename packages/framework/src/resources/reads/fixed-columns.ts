@@ -1,7 +1,7 @@
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { BindParameter, FixedColumn, PageQuery, UsedFilter } from './page-query.js';
 
-/** The column that has one value in all rows that a filter selects. */
+/** The column and its value that all rows have which a filter selects. */
 export function fixedBy([filter, value]: UsedFilter): FixedColumn | undefined {
   return filter.uses?.(value).fixed;
 }
@@ -31,19 +31,15 @@ export function prefixConditions(
   return [`(${row}) >= (${values}, ${from})`, `(${row}) <= (${values}, ${to})`];
 }
 
-/**
- * Conditions on the first columns of an order in which all rows have one value. Of a text, the index of the order has only the start, which a
- * filter does not compare.
- */
-export function fixedStarts(
-  { sort, filters }: PageQuery,
+/** Of texts, the index of an order has only the starts, which no filter compares. */
+export function startConditions(
+  { sort, starts = [] }: PageQuery,
   parameter: BindParameter,
 ): readonly string[] {
-  const conditions: string[] = [];
-  for (const { column, expression, characters, cast } of sort.by) {
-    const fixed = filters.map(fixedBy).find((each) => each?.column === column);
-    if (fixed === undefined || fixed.value === null) break;
-    if (characters !== null) conditions.push(`${expression} = ${cast(parameter(fixed.value))}`);
-  }
-  return conditions;
+  return starts.flatMap(({ value }, at) => {
+    const { expression, characters, cast } = sort.by[at]!;
+    if (characters === null) return [];
+    if (value === null) return `${expression} IS NULL`;
+    return `${expression} = ${cast(parameter(value))}`;
+  });
 }

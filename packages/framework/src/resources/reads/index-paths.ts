@@ -6,6 +6,8 @@ import type { FixedColumn, PageQuery, UsedFilter } from './page-query.js';
 import { SORTED_CHARACTERS } from './sort.js';
 import { hasListedRows } from './sort-indexes.js';
 
+type Listed = Pick<PageQuery, 'filters' | 'sort'>;
+
 interface Table {
   readonly columns: () => EntityColumns;
   readonly paths: () => IndexPaths;
@@ -37,6 +39,8 @@ interface IndexKey {
   readonly isStart: boolean;
   /** 1 for descending, 2 for nulls first. */
   readonly option: number;
+  /** Whether a comparison of the key finds the rows that the `=` of the column finds, and no others. */
+  readonly isExact: boolean;
 }
 
 /** What an index must have at a position. */
@@ -45,10 +49,21 @@ interface Wanted {
   readonly option: number;
 }
 
-type KeyRow = readonly [index: string, column: string | null, isStart: boolean, options: string];
+type KeyRow = readonly [
+  index: string,
+  column: string | null,
+  isStart: boolean,
+  options: string,
+  isExact: boolean,
+];
 
-/** The keys of the B-trees of a table that have all rows of lists. */
-const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text FROM pg_index
+/**
+ * The keys of the B-trees of a table that have all rows of lists. `=` of other texts than `text` and `varchar` ignores spaces or case, and so does
+ * a collation that is not deterministic, which the start of a text lacks in an index.
+ */
+const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text,
+      coalesce(atttypid IN ('text'::regtype, 'varchar'::regtype) AND (indkey[place - 1] <> 0 OR collisdeterministic) OR typcategory <> 'S', false)
+    FROM pg_index
     JOIN pg_class AS index ON index.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
     CROSS JOIN LATERAL generate_series(1, indnkeyatts) AS place
@@ -59,6 +74,8 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
         AND pg_get_indexdef(indexrelid, place, false)
           IN (format('"left"(%I, %s)', attname, $2::int), format('"left"((%I)::text, %s)', attname, $2::int))
     END
+    LEFT JOIN pg_type ON pg_type.oid = atttypid
+    LEFT JOIN pg_collation ON pg_collation.oid = attcollation
   WHERE indrelid = to_regclass($1) AND indisvalid AND ${hasListedRows('$3')}
   ORDER BY indexrelid, place`;
 
@@ -75,10 +92,10 @@ export class IndexPaths {
     const values = [table, SORTED_CHARACTERS, removedAt?.databaseName];
     const rows = await statements.rows<KeyRow>({ text: FIND, values });
     const indexes = new Map<string, IndexKey[]>();
-    for (const [index, column, isStart, options] of rows) {
+    for (const [index, column, isStart, options, isExact] of rows) {
       const keys = indexes.get(index) ?? [];
       indexes.set(index, keys);
-      keys.push({ column, isStart, option: Number(options) });
+      keys.push({ column, isStart, option: Number(options), isExact });
     }
     return new IndexPaths([...indexes.values()]);
   }
@@ -87,7 +104,7 @@ export class IndexPaths {
    * Whether an index has the rows of a list next to each other, in its order: first the columns in which all of them have one value, then the
    * columns of the order, whose values can be a range, and the id.
    */
-  serves({ filters, sort }: PageQuery, columns: EntityColumns): boolean {
+  serves({ filters, sort }: Listed, columns: EntityColumns): boolean {
     const fixed = new Set<EntityColumn>();
     const order = [...sort.by, { column: columns.key, option: sort.isDescending ? 3 : 0 }];
     for (const [filter, value] of filters) {
@@ -96,12 +113,29 @@ export class IndexPaths {
       if (one !== undefined) fixed.add(one);
       else if (range === undefined || range !== order[0]!.column) return false;
     }
-    // The order has one value of its first columns, too.
-    const first = order.findIndex(({ column }) => !fixed.has(column));
     const others = new Set(fixed);
-    for (const { column } of order.slice(0, first)) others.delete(column);
+    for (const { column } of this.startsOf({ filters, sort })) others.delete(column);
     return this.indexes.some(
       (keys) => hasPath(keys, [...fixed], order) || hasPath(keys, [...others], order),
+    );
+  }
+
+  /** The first columns of an order of several in which all rows have one value, which its index can be searched for. */
+  startsOf({ filters, sort: { by } }: Listed): readonly FixedColumn[] {
+    const starts: FixedColumn[] = [];
+    for (const { column, characters } of by.length > 1 ? by : []) {
+      const fixed = filters.map(fixedBy).find((each) => each?.column === column);
+      if (fixed === undefined) break;
+      const isSearched = characters === null || fixed.value === null || this.hasExactStart(column);
+      if (!isSearched) break;
+      starts.push(fixed);
+    }
+    return starts;
+  }
+
+  private hasExactStart({ databaseName }: EntityColumn): boolean {
+    return this.indexes.some((keys) =>
+      keys.some(({ column, isStart, isExact }) => isStart && isExact && column === databaseName),
     );
   }
 
@@ -110,7 +144,7 @@ export class IndexPaths {
    * shared statement, and would rather read the table in the order of the ids, also for a rare value. It chooses if two indexes have as many
    * columns.
    */
-  prefixOf({ filters, sort }: PageQuery, { key }: EntityColumns): PageQuery['prefix'] {
+  prefixOf({ filters, sort }: Listed, { key }: EntityColumns): PageQuery['prefix'] {
     if (filters.length === 0 || sort.by.length > 0) return undefined;
     const fixed = new Map<string, FixedColumn>();
     for (const filter of filters) {
@@ -137,7 +171,9 @@ function prefixIn(
   const end = keys.findIndex(({ column }) => column === databaseName);
   const found = keys
     .slice(0, Math.max(end, 0))
-    .flatMap(({ column, isStart }) => (isStart ? [] : (fixed.get(column ?? '') ?? [])));
+    .flatMap(({ column, isStart, isExact }) =>
+      isStart || !isExact ? [] : (fixed.get(column ?? '') ?? []),
+    );
   const isOneWay = [0, 3].some((way) =>
     keys.slice(0, end + 1).every(({ option }) => option === way),
   );

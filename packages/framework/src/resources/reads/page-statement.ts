@@ -4,7 +4,7 @@ import type { Statement } from '../../database/statements.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import type { Key } from '../properties/key-type.js';
-import { fixedStarts, isOnPrefix, prefixConditions } from './fixed-columns.js';
+import { isOnPrefix, prefixConditions, startConditions } from './fixed-columns.js';
 import { MAX_LIMIT } from './page-parameters.js';
 import type { BindParameter, Filter, GroupedPage, PageQuery, UsedFilter } from './page-query.js';
 import { DIRECTIONS, sortedColumns } from './sort.js';
@@ -193,14 +193,15 @@ export class PageStatements {
     const { key } = this.table;
     const direction = directionOf(sort);
     if (query.prefix !== undefined) {
-      const names = [...query.prefix.map(({ column }) => column), key].map(({ name }) => name);
+      // The name alone would mean the expression of the SELECT list, which leaves out long values.
+      const keys = [...query.prefix.map(({ column }) => column), key];
       const others = filters.filter((filter) => !isOnPrefix(filter, query.prefix!));
       return {
         conditions: [
           ...this.conditions({ ...query, filters: others }, parameter),
           ...prefixConditions(query, query.prefix, key, parameter),
         ],
-        order: names.map((name) => `${name}${direction}`).join(', '),
+        order: keys.map(({ name }) => `${this.table.table}.${name}${direction}`).join(', '),
       };
     }
     const conditions = this.conditions(query, parameter);
@@ -222,9 +223,9 @@ export class PageStatements {
     // In ORDER BY, the name of a column would mean the expression of the SELECT list, which leaves out long values.
     const values = by.map(({ option }, at) => `rs__value${at}${DIRECTIONS[option]}`);
     const order = [...values, `${key}${directionOf(sort)}`].join(', ');
-    const fixed = fixedStarts(query, parameter);
+    const starts = startConditions(query, parameter);
     const part = (...own: readonly string[]) => ({
-      conditions: [...own, ...fixed, ...this.conditions(query, parameter)],
+      conditions: [...own, ...starts, ...this.conditions(query, parameter)],
       order,
     });
     const [first] = by as readonly [OrderKey];

@@ -106,7 +106,9 @@ export class Pages<Query extends PageParameters> {
     const sort = sortOf(columns, parameters);
     const { start, end, isEmpty: isBeyond } = rangeOf(columns.keyType, sort, after);
     const unordered = { start, end, sort, limit, ids, filters, maxBytes };
-    const query = { ...unordered, prefix: this.options.paths().prefixOf(unordered, columns) };
+    const paths = this.options.paths();
+    const [prefix, starts] = [paths.prefixOf(unordered, columns), paths.startsOf(unordered)];
+    const query = { ...unordered, prefix, starts };
     const isNothing = isEmpty || isBeyond;
     const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
     const join =
