@@ -50,7 +50,9 @@ describe('a search by name', () => {
     link.poison({ kind: 'latency', milliseconds: 200, jitter: 0 });
     onTestFinished(() => link.cure());
     const answer = await search(SLOW, slow);
-    expect(answer).toMatchObject({ status: 503, json: { error: 50305 } });
+    expect(answer.status).toBe(503);
+    // If the search has cost its connection, a new one can take too long.
+    expect([50300, 50305]).toContain(answer.json['error']);
     expect(answer.headers.get('retry-after')).toBe('1');
   });
 

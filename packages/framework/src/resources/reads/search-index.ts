@@ -2,6 +2,7 @@ import { DatabaseError } from 'pg';
 import type { Logger } from 'pino';
 import type { DataSource } from 'typeorm';
 import { lockOf } from '../../database/advisory-locks.js';
+import { isOutage } from '../../database/database-error.js';
 import { poolOf } from '../../database/connections/bounded-pool.js';
 import type { PoolClient } from '../../database/connections/pool-client.js';
 import { DATABASE_LIMITS } from '../../database/limits.js';
@@ -78,8 +79,17 @@ export class SearchIndex {
     clearTimeout(this.idle);
     this.characters = 0;
     try {
-      if (this.session === undefined) await this.open();
-      await this.session?.query(this.clean);
+      const isKept = this.session !== undefined;
+      if (!isKept) await this.open();
+      try {
+        await this.session?.query(this.clean);
+      } catch (error) {
+        // The server may have ended the idle session.
+        if (!isKept || !isOutage(error)) throw error;
+        this.closeSession();
+        await this.open();
+        await this.session?.query(this.clean);
+      }
     } catch (error) {
       this.report(error);
       this.closeSession();
