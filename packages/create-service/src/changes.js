@@ -58,7 +58,7 @@ export async function addChanges(root, one, many) {
   ];
   if (!npm(root, ...generate)) {
     throw new UsageError(
-      `src/${folder} lacks its migration: run "npm run migration:generate -- ${generate.slice(-2).join(' ')}"`,
+      `src/${folder} lacks its migration: stop the service if it runs here, and run "npm run migration:generate -- ${generate.slice(-2).join(' ')}"`,
     );
   }
   process.stdout

@@ -575,6 +575,8 @@ describe('a new service', () => {
     const withWeight = text.replace(/\}\n$/, `\n${weight}`);
     await writeFile(entity, withWeight.replace('import { INT64', 'import { DecimalField, INT64'));
     await npm('exec', '--', 'prettier', '--write', entity);
+    // It has the local database.
+    await service!.stop();
     await npm('run', 'migration:generate', '--', 'AddWeight', 'hand-tools');
     await npm(...generate);
     const migrations = join(root, 'src/hand-tool-changes/migrations');
@@ -621,7 +623,6 @@ describe('a new service', () => {
   });
 
   it('has the tables that its entities want', async () => {
-    await service!.stop();
     const output = await npm('run', 'migration:generate', '--', 'AddNothing', 'tools');
     expect(output).toContain('the schema already matches the entities');
   });
