@@ -19,7 +19,7 @@ it('has a record of each change, in their order', async () => {
   const changes = await service.send('GET', `/sample-item-changes?sampleItem=${id}`);
   expect(changes.body).toMatchObject([
     { kind: 'created', id, sampleItem: value },
-    { kind: 'replaced', id, sampleItem: patch!.value },
+    { kind: 'replaced', id, sampleItem: { ...value, ...patch!.value } },
     { kind: 'removed', id },
   ]);
   const { position } = (changes.body as { position: number }[]).at(-1)!;
