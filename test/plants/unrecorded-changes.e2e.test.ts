@@ -120,6 +120,26 @@ describe('a reader that accepts a gap', () => {
     expect(events.map(({ data }) => data['id'])).toEqual([2, 3, 4]);
   });
 
+  it('has the pages and the stream from before a restart of PostgreSQL, too', async () => {
+    await create(1);
+    const first = await latest();
+    await create(2);
+    await service.database.query("SELECT setval('plant_changes_incarnation_seq', 1)");
+    // From this read on, positions are of another incarnation.
+    await latest();
+    await create(3);
+    await service.database.query(BY_SQL);
+    await create(4);
+    const gap = await gapAfter(first);
+    const query = `after=${first}&acceptGap=${gap}`;
+    expect(await idsOf(query)).toEqual([2, 3, 4]);
+    const headers = { Authorization: `Bearer ${TOKEN}` };
+    const stream = await followEvents(`${service.url}/changes?${query}`, headers);
+    const events = await stream.take(3);
+    stream.close();
+    expect(events.map(({ data }) => data['id'])).toEqual([2, 3, 4]);
+  });
+
   it('is told of the next gap', async () => {
     const { first, gap } = await makeGap();
     await service.database.query(BY_SQL);

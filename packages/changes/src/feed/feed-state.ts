@@ -131,8 +131,10 @@ export class FeedStates {
     const rows = await statements.rows<[string | null]>({
       text: `SELECT greatest(
           (SELECT max(${key.name}) FROM ${table} WHERE ${key.name} <= wanted.position),
-          ${escapeIdentifier(`${tableName}_pruned_to`)}()
-        ) FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (position, number) ORDER BY number`,
+          CASE WHEN pruned.until <= wanted.position THEN pruned.until END
+        ) FROM ${escapeIdentifier(`${tableName}_pruned_to`)}() AS pruned (until),
+          unnest($1::bigint[]) WITH ORDINALITY AS wanted (position, number)
+        ORDER BY number`,
       values: [positions.map(String)],
     });
     return new Map(positions.map((position, at) => [position, BigInt(rows[at]?.[0] ?? 0)]));
