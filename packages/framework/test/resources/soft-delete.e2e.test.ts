@@ -361,6 +361,17 @@ describe('a removed row', () => {
     expect(gaps).toEqual([{ is_called: false }]);
   });
 
+  it('stays as it is when it is restored again, with its version', async () => {
+    const id = await createTool('saw');
+    const restore = () => send('POST', `/tools/${id}/restore`);
+    expect(JSON.parse((await restore()).text)).toEqual({ id, name: 'saw', version: 1 });
+    await send('DELETE', `/tools/${id}`);
+    const first = await restore();
+    const again = await restore();
+    expect(again).toMatchObject({ status: 200, text: first.text });
+    expect(again.headers.get('etag')).toBe(first.headers.get('etag'));
+  });
+
   it('is restored only if it has the entity tag of the request', async () => {
     const id = await createTool('saw');
     await send('DELETE', `/tools/${id}`);

@@ -32,6 +32,12 @@ export interface NeededRows {
   readonly lock: 'NO KEY UPDATE' | 'KEY SHARE';
 }
 
+/** A column and its new value, in SQL. */
+export interface SetColumn {
+  readonly name: string;
+  readonly value: string;
+}
+
 export class EntityColumns {
   readonly tableName: string;
   /** The quoted identifier in SQL. */
@@ -49,8 +55,8 @@ export class EntityColumns {
   readonly isVerbatim: boolean;
   /** The columns of {@link given} that a change may set. */
   readonly changeable: readonly EntityColumn[];
-  /** What each change sets besides, in SQL. */
-  readonly changed: readonly string[];
+  /** What each change sets besides. */
+  readonly changed: readonly SetColumn[];
   /** The time of the removal: a removed row stays in the table. By `@DeleteDateColumn()`. */
   readonly removedAt: EntityColumn | undefined;
   /** The conditions in SQL of the rows that are not removed; none if the table has no others. */
@@ -97,8 +103,8 @@ export class EntityColumns {
     );
     this.changed = columns.flatMap(({ isVersion, isUpdateDate }, at) => {
       const { name } = this.all[at]!;
-      if (isVersion) return `${name} = ${name} + 1`;
-      return isUpdateDate ? `${name} = CURRENT_TIMESTAMP` : [];
+      if (isVersion) return { name, value: `${name} + 1` };
+      return isUpdateDate ? { name, value: 'CURRENT_TIMESTAMP' } : [];
     });
     this.removedAt = this.all.find((_, at) => columns[at]!.isDeleteDate);
     this.notRemoved = this.removedAt === undefined ? [] : [`${this.removedAt.name} IS NULL`];

@@ -158,8 +158,14 @@ export class Updates<Entity extends Keyed> {
     set: readonly string[],
     values: readonly unknown[] = [],
   ): Change {
-    const { table, changed } = this.options.columns();
-    return { kind, text: `UPDATE ${table} SET ${[...set, ...changed].join(', ')}`, values };
+    const { table, changed, removedAt } = this.options.columns();
+    const others = changed.map(({ name, value }) =>
+      // A row that is not removed stays as it is.
+      kind === 'created'
+        ? `${name} = CASE WHEN ${removedAt!.name} IS NULL THEN ${name} ELSE ${value} END`
+        : `${name} = ${value}`,
+    );
+    return { kind, text: `UPDATE ${table} SET ${[...set, ...others].join(', ')}`, values };
   }
 
   private async write(
