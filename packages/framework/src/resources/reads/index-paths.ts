@@ -120,10 +120,10 @@ export class IndexPaths {
     );
   }
 
-  /** The first columns of an order of several in which all rows have one value, which its index can be searched for. */
+  /** The first columns of an order in which all rows have one value, which its index can be searched for. */
   startsOf({ filters, sort: { by } }: Listed): readonly FixedColumn[] {
     const starts: FixedColumn[] = [];
-    for (const { column, characters } of by.length > 1 ? by : []) {
+    for (const { column, characters } of by) {
       const fixed = filters.map(fixedBy).find((each) => each?.column === column);
       if (fixed === undefined) break;
       const isSearched = characters === null || fixed.value === null || this.hasExactStart(column);

@@ -55,7 +55,7 @@ export interface PageQuery {
   readonly filters: readonly UsedFilter[];
   /** What an index has before the id. The page is read in this order. */
   readonly prefix?: readonly FixedColumn[] | undefined;
-  /** The first columns of an order of several. */
+  /** The first columns of the order, in which all rows have one value. */
   readonly starts?: readonly FixedColumn[];
   /** The limit for columns whose values can be long, unless the first row has more. */
   readonly maxBytes: number;
