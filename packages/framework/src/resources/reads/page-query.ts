@@ -32,7 +32,10 @@ export interface Filter<Value> {
   readonly equals?: string;
   /** Whether it may read many rows that it does not select. Few such lists run at once, and a slow one is rejected. */
   readonly isSearch?: boolean;
-  /** What an index needs to serve the condition: the column has one value in all selected rows, or values of a range. */
+  /**
+   * What an index needs to serve the condition: it selects all rows in which a column has a value, or some with values of a range. The first
+   * can replace it.
+   */
   uses?(value: Value): { readonly fixed?: FixedColumn; readonly range?: EntityColumn };
 }
 
