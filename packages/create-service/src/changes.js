@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError, requireResourceNames, withResourceNames } from './names.js';
+import { OF_CHANGES } from './properties.js';
 import {
   format,
   frameworkSources,
@@ -12,11 +13,12 @@ import {
 } from './resource.js';
 import { npm } from './service.js';
 
+const ENTITY = 'src/sample-items/sample-item.entity.ts';
 const REPOSITORY = 'src/sample-items/sample-items.repository.ts';
 
 /** What a record needs of a resource that `create-service` made: files of the template, and a name that each of them has. */
 const PARTS = {
-  'src/sample-items/sample-item.entity.ts': 'SampleItem',
+  [ENTITY]: 'SampleItem',
   [REPOSITORY]: 'SampleItemsRepository',
   'src/sample-items/sample-items.module.ts': 'SampleItemsModule',
   'src/sample-items/sample-items.examples.ts': 'SAMPLE_ITEM_EXAMPLES',
@@ -34,6 +36,7 @@ export async function addChanges(root, one, many) {
   requireChanges(root);
   const named = (text) => withResourceNames(text, one, many);
   for (const [file, name] of Object.entries(PARTS)) requirePart(root, named(file), named(name));
+  requireNoneOfRecords(root, named(ENTITY));
   const created = templateFiles()
     .filter((name) => name.includes('sample-item-change') && !name.includes('/migrations/'))
     .map((name) => ({
@@ -73,6 +76,16 @@ function requirePart(root, file, name) {
   if (hasName) return;
   throw new UsageError(
     `${file} has no ${name}: add the record by hand (docs/framework/changes.md)`,
+  );
+}
+
+/** @throws UsageError for a property that each record has, too */
+function requireNoneOfRecords(root, file) {
+  const text = readFileSync(join(root, file), 'utf8');
+  const taken = OF_CHANGES.find((name) => new RegExp(String.raw`\breadonly ${name}\b`).test(text));
+  if (taken === undefined) return;
+  throw new UsageError(
+    `${file} has the property ${taken}, which each record has, too: give it and its column another name`,
   );
 }
 

@@ -9,7 +9,7 @@ const RESERVED = 'id after afterValue count ids limit sort cmax cmin ctid tableo
 );
 
 /** What `ChangeOf` rejects. */
-const OF_CHANGES = ['kind', 'position', 'principal', 'requestId', 'time'];
+export const OF_CHANGES = ['kind', 'position', 'principal', 'requestId', 'time'];
 
 /** PostgreSQL cuts names after 63 characters. The longest is the index `…_sort_idx`. */
 const MAX_NAMES = 50;

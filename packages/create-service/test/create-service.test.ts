@@ -297,6 +297,19 @@ export class AppModule {}
     expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts', 'loans']);
   });
 
+  it('the command refuses to record changes of an entity with a property of a record, and writes nothing', async () => {
+    const place = await serviceWith(app(DECORATOR));
+    await run(process.execPath, [COMMAND, 'resource', 'loan', 'loans', 'kind:text'], {
+      cwd: place,
+    });
+    await expect(generate(place)).rejects.toMatchObject({
+      code: 2,
+      stderr:
+        'src/loans/loan.entity.ts has the property kind, which each record has, too: give it and its column another name\n',
+    });
+    expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts', 'loans']);
+  });
+
   it('the command leaves nothing behind if a file cannot be written', async () => {
     const place = await serviceWith(app(DECORATOR));
     await writeFile(join(place, 'test'), 'no folder');
