@@ -103,7 +103,10 @@ export async function createTestingService(
     HTTP_LIMITS,
     { ...DATABASE_LIMITS, ...PATIENT },
     override && creatorWith(override),
-  );
+  ).catch(async (error: unknown) => {
+    await database.drop().catch(() => {});
+    throw error;
+  });
   const url = `http://127.0.0.1:${service.address.port}${config.http.basePath}`;
   return {
     url,
@@ -124,8 +127,11 @@ export async function createTestingService(
       return { status: response.status, headers: response.headers, body: await read(response) };
     },
     stop: async () => {
-      await service.stop();
-      await database.drop();
+      try {
+        await service.stop();
+      } finally {
+        await database.drop();
+      }
     },
   };
 }

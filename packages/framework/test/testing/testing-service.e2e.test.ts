@@ -1,4 +1,6 @@
 import { Controller, Get, HttpCode, Injectable, Module, Post } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { FrameworkModule, Public, RequireScope } from '../../src/index.js';
 import { createTestingService } from '../../src/testing.js';
@@ -104,6 +106,36 @@ it('replaces providers, as Nest does', async () => {
   expect(other.get(Catalogue)).toMatchObject({ names });
   expect((await fetch(`${other.url}/tools`)).status).toBe(401);
   await other.stop();
+});
+
+it('waits for its database as long as a busy machine needs', async () => {
+  const limit = await service.get(DataSource).query<unknown>('SHOW statement_timeout');
+  expect(limit).toEqual([{ statement_timeout: '1min' }]);
+});
+
+it('leaves no database behind if the service does not start', async () => {
+  let name: string | undefined;
+  @Injectable()
+  class Failing implements OnModuleInit {
+    constructor(private readonly dataSource: DataSource) {}
+
+    async onModuleInit(): Promise<void> {
+      const found = await this.dataSource.query<{ name: string }[]>(
+        'SELECT current_database() AS name',
+      );
+      name = found[0]?.name;
+      throw new Error('it does not start');
+    }
+  }
+  @Module({
+    imports: [FrameworkModule.forRoot(IDENTITY), ToolsModule],
+    providers: [...ENHANCERS, Failing],
+  })
+  class FailingModule {}
+  await expect(createTestingService(FailingModule)).rejects.toThrow('it does not start');
+  expect(name).toMatch(/^test_/);
+  const databases = 'SELECT datname FROM pg_database WHERE datname = $1';
+  expect(await service.get(DataSource).query<unknown>(databases, [name])).toEqual([]);
 });
 
 it('says what is missing without a server', async () => {
