@@ -192,8 +192,8 @@ export class Pages<Query extends PageParameters> {
   private async findWithoutSearch(query: PageQuery, slots?: Semaphore): Promise<FoundRows> {
     const alone = slots ?? this.options.bulkheads.lists;
     const { ids, sort, filters, prefix } = query;
-    // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths. By several filters without an
-    // index of all of them, the planner needs the values.
+    // Citus cannot join a distributed table in this way, and `unnest` takes no arrays of different lengths. By several filters of which none
+    // or more than one has an index, the planner needs the values.
     const isAlone =
       this.options.statements.isDistributed ||
       ids !== undefined ||
