@@ -135,7 +135,10 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
-    this.waitingSince = await this.feeds.oldestAfter(this.figures.positions);
+    // After an error, of which the next claim tells, what is known stays: the age of a change that waits grows.
+    this.waitingSince = await this.feeds
+      .oldestAfter(this.figures.positions)
+      .catch(() => this.waitingSince);
   }
 
   /** Lets quick ones go on where a slow one was. */

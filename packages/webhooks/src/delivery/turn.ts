@@ -1,10 +1,8 @@
-import { ERRORS, ServiceException } from '@resource-service/framework';
-import { MissingChanges } from '@resource-service/changes';
 import type { RecordedChange } from '@resource-service/changes';
 import type { Outcome } from '../outgoing/outcome.js';
-import type { PauseReason } from '../webhook.entity.js';
 import { messageOf } from './message.js';
 import type { WebhookMessage } from './message.js';
+import { pauseReasonOf } from './pause-reason.js';
 import { failingSince } from './retries.js';
 import { KEPT_DELIVERIES } from './webhook-rows.js';
 import type { Attempt, ClaimedWebhook, Served } from './webhook-rows.js';
@@ -210,17 +208,4 @@ export function attemptOf({ id, type }: WebhookMessage, outcome: Outcome, now: n
     reason: kind === 'failed' ? outcome.reason : undefined,
     response,
   };
-}
-
-const PAUSE_REASONS = {
-  pruned: 'changes-pruned',
-  unrecorded: 'changes-unrecorded',
-  'other-server': 'position-unknown',
-} as const satisfies Record<MissingChanges['reason'], PauseReason>;
-
-/** Why a webhook cannot go on where it is. */
-function pauseReasonOf(error: unknown): PauseReason | undefined {
-  if (error instanceof MissingChanges) return PAUSE_REASONS[error.reason];
-  const isUnknown = error instanceof ServiceException && error.kind === ERRORS.positionUnknown;
-  return isUnknown ? 'position-unknown' : undefined;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { PublishedFeed } from '@resource-service/changes';
 import type { Feed, RecordedChange } from '@resource-service/changes';
+import { pauseReasonOf } from './pause-reason.js';
 import { SharedReads } from './shared-reads.js';
 
 /** The newest position of each resource, as text. */
@@ -39,13 +40,21 @@ export class WebhookFeeds {
     return this.all.get(resource)!.next(position);
   }
 
-  /** The time of the oldest change after positions, in milliseconds as of `Date.now()`; `undefined` if there is none. */
+  /**
+   * The time of the oldest change after positions, in milliseconds as of `Date.now()`; `undefined` if there is none.
+   *
+   * @throws ServiceException as after any error of the database
+   */
   async oldestAfter(positions: Positions): Promise<number | undefined> {
     const next = { limit: 1, wait: 0, signal: AbortSignal.abort() };
     const found = Object.entries(positions).map(async ([resource, position]) => {
-      // If changes are missing there, the turn of the webhook pauses it.
-      const read = this.all.get(resource)?.feed.next(BigInt(position), next);
-      return (await read?.catch(() => undefined)) ?? [];
+      try {
+        return (await this.all.get(resource)?.feed.next(BigInt(position), next)) ?? [];
+      } catch (error) {
+        // If changes are missing there, the turn of the webhook pauses it.
+        if (pauseReasonOf(error) === undefined) throw error;
+        return [];
+      }
     });
     const times = (await Promise.all(found)).flat().map(({ time }) => time.getTime());
     return times.length === 0 ? undefined : Math.min(...times);
