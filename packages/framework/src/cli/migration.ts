@@ -21,7 +21,7 @@ import { schemaOf } from '../app/detached-app.js';
 import { identityOf } from '../app/framework.module.js';
 import { runProgram } from '../app/run-program.js';
 import { SourceError, withAdditions, writeAll } from './sources/sources.js';
-import { formatted } from './write-formatted.js';
+import { formatted } from './formatted.js';
 
 interface Task {
   readonly app: Type;

@@ -8,7 +8,7 @@ import { ERRORS } from '../errors/common-errors.js';
 import { allErrors } from '../errors/error-kind.js';
 import { kindOfStatus, OWN_ENDING, TAKEN_STATUSES } from '../http/errors/http-exceptions.js';
 import { openApiText } from '../openapi/openapi.js';
-import { writeFormatted } from './write-formatted.js';
+import { formatted } from './formatted.js';
 
 /**
  * Writes the generated documents of a service, without a database.
@@ -31,11 +31,13 @@ export async function writeDocuments(
   if (files.variables !== undefined) {
     await listVariables(files.variables, serviceModuleOf(app).variables);
   }
-  if (files.errors !== undefined) await writeFormatted(files.errors, errorsPage());
+  if (files.errors !== undefined) {
+    await writeFile(files.errors, await formatted(files.errors, errorsPage()));
+  }
   if (files.limits === undefined) return;
   // It imports what has limits, such as OpenTelemetry, which a service loads only if it has a collector.
   const { limitsPage } = await import('./limits-page.js');
-  await writeFormatted(files.limits, limitsPage());
+  await writeFile(files.limits, await formatted(files.limits, limitsPage()));
 }
 
 const OWN_VARIABLES = '# Variables of this service. Each may be in a file that NAME_FILE names.\n';

@@ -1,16 +1,6 @@
-import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { installedPackage } from '../config/installed-package.js';
 import { StartupError } from '../errors/startup.error.js';
-
-/**
- * Writes a file in the format of the project.
- *
- * @throws StartupError without the package prettier
- */
-export async function writeFormatted(file: string, text: string): Promise<void> {
-  await writeFile(file, await formatted(file, text));
-}
 
 /**
  * The text of a file in the format of the project.
