@@ -14,7 +14,7 @@ import type { TestDatabase } from '../../framework/test/support/test-database.js
 import { TOKEN } from '../../framework/test/support/tokens.js';
 import { CONFIG } from '../../framework/src/config/config.module.js';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
-import { identityOf } from '../../framework/src/app/framework.module.js';
+import { serviceModuleOf } from '../../framework/src/app/framework.module.js';
 import {
   Actor,
   AuthGuard,
@@ -338,7 +338,7 @@ describe('an application', () => {
   });
 
   it('needs the framework, and a database', async () => {
-    expect(() => identityOf(ToolsModule)).toThrow(
+    expect(() => serviceModuleOf(ToolsModule)).toThrow(
       'ToolsModule does not import FrameworkModule.forRoot',
     );
     await expect(Test.createTestingModule({ imports: [AppModule] }).compile()).rejects.toThrow(

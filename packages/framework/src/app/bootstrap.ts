@@ -6,7 +6,7 @@ import type { Type } from '@nestjs/common';
 import { unlessAborted } from '../bounds/waits.js';
 import { isPublicToken, readConfig, withDatabase } from '../config/config.js';
 import type { ServiceConfig } from '../config/config.js';
-import { identityOf, serviceModuleOf } from './framework.module.js';
+import { serviceModuleOf } from './framework.module.js';
 import { localConfig, onLocalInstance } from '../local.js';
 import { bufferedStdout } from '../observability/logger.js';
 import { createObservability } from '../observability/observability.module.js';
@@ -28,7 +28,8 @@ export async function bootstrap(app: Type): Promise<never> {
   // By default, the old generation grows to four times its live size before a major garbage collection. V8 reads the flag at
   // each collection.
   setFlagsFromString('--heap-growing-percent=30');
-  process.exit(await runProgram(identityOf(app), (signal) => run(app, signal)));
+  const { identity } = serviceModuleOf(app);
+  process.exit(await runProgram(identity, (signal) => run(app, signal)));
 }
 
 async function run(app: Type, signal: AbortSignal): Promise<void> {

@@ -99,11 +99,6 @@ export function serviceModuleOf(app: Type): ServiceModule {
   return { ...module, variables: withVariablesOf(imported, module.variables) };
 }
 
-/** @throws TypeError as {@link serviceModuleOf} */
-export function identityOf(app: Type): Identity {
-  return serviceModuleOf(app).identity;
-}
-
 type Imported = Type | DynamicModule | ForwardReference<() => Imported> | Promise<DynamicModule>;
 
 /** A module, and all that it imports. What a promise imports is not known yet. */

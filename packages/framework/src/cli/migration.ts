@@ -18,7 +18,7 @@ import { allSortIndexes } from '../resources/reads/sort-indexes.js';
 import { createLogger } from '../observability/logger.js';
 import { StartupError } from '../errors/startup.error.js';
 import { schemaOf } from '../app/detached-app.js';
-import { identityOf } from '../app/framework.module.js';
+import { serviceModuleOf } from '../app/framework.module.js';
 import { runProgram } from '../app/run-program.js';
 import { SourceError, withAdditions, writeAll } from './sources/sources.js';
 import { formatted } from './formatted.js';
@@ -46,7 +46,7 @@ export async function migrationCommand(app: Type): Promise<void> {
   const [command = '', name = '', folder = ''] = process.argv.slice(2);
   let log = createLogger('info');
   process.exitCode = await runProgram(
-    identityOf(app),
+    serviceModuleOf(app).identity,
     async (signal) => {
       // Before other variables, whose mistakes are logged in this format.
       log = createLogger(
@@ -83,7 +83,7 @@ async function migrate(task: Task): Promise<void> {
   if (databaseUrl !== undefined) {
     return perform(task, secretOf('DATABASE_URL', databaseUrl, config, log), config);
   }
-  await onLocalInstance(identityOf(app), log, signal, ({ url }) =>
+  await onLocalInstance(serviceModuleOf(app).identity, log, signal, ({ url }) =>
     perform(task, constant(url), config),
   );
 }
@@ -95,7 +95,7 @@ async function perform(
 ): Promise<void> {
   const { app, command, log, signal } = task;
   const schema = await schemaOf(app);
-  const settings = { identity: identityOf(app), url, schema: place, poolMax: 2 };
+  const settings = { identity: serviceModuleOf(app).identity, url, schema: place, poolMax: 2 };
   const waiting = { log, signal };
   await withDataSource(settings, schema, waiting, async (dataSource) => {
     if (command === 'revert') await revertMigration(dataSource, waiting);
