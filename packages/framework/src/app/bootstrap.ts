@@ -8,8 +8,9 @@ import { isPublicToken, readConfig, withDatabase } from '../config/config.js';
 import type { ServiceConfig } from '../config/config.js';
 import { serviceModuleOf } from './framework.module.js';
 import { localConfig, onLocalInstance } from '../local.js';
-import { bufferedStdout } from '../observability/logger.js';
-import { createObservability } from '../observability/observability.module.js';
+import { createTracer } from '../observability/create-tracer.js';
+import { bufferedStdout, createLogger } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
 import type { Observability } from '../observability/observability.module.js';
 import { addressText } from '../http/server/listen.js';
 import { runProgram } from './run-program.js';
@@ -35,17 +36,20 @@ export async function bootstrap(app: Type): Promise<never> {
 async function run(app: Type, signal: AbortSignal): Promise<void> {
   const { identity, variables, hasVerifiers } = serviceModuleOf(app);
   const config = readConfig(identity, process.env, variables, hasVerifiers);
-  const observability = await createObservability(
-    config,
-    process.stdout.isTTY ? undefined : bufferedStdout(),
-  );
+  const destination = process.stdout.isTTY ? undefined : bufferedStdout();
+  const logger = createLogger(config.logLevel, destination, config.logFormat);
+  const observability = {
+    logger,
+    metrics: new Metrics(identity),
+    tracer: await createTracer(identity, logger),
+  };
   const { url } = config.database;
   if (url !== undefined) {
     return serve(app, withDatabase(config, url), observability, signal, (address) =>
       isPublicToken(config) ? welcome(config, address) : '',
     );
   }
-  await onLocalInstance(config.identity, observability.logger, signal, async (local) => {
+  await onLocalInstance(identity, logger, signal, async (local) => {
     const own = await localConfig(config, local, variables);
     await serve(app, own, observability, signal, (address) => welcome(own, address));
   });

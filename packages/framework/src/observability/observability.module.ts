@@ -3,7 +3,6 @@ import type pino from 'pino';
 import { CONFIG } from '../config/config.module.js';
 import type { Config } from '../config/config.js';
 import { allErrors } from '../errors/error-kind.js';
-import { createTracer } from './create-tracer.js';
 import { Health } from './health.js';
 import { createLogger, LOGGER } from './logger.js';
 import { Metrics } from './metrics.js';
@@ -62,17 +61,4 @@ export class ObservabilityModule {
   constructor(metrics: Metrics) {
     for (const { number } of allErrors()) metrics.recordError(number, 0);
   }
-}
-
-/** @param destination default: standard output */
-export async function createObservability(
-  { identity, logLevel, logFormat }: Config,
-  destination?: Parameters<typeof createLogger>[1],
-): Promise<Observability> {
-  const logger = createLogger(logLevel, destination, logFormat);
-  return {
-    logger,
-    metrics: new Metrics(identity),
-    tracer: await createTracer(identity, logger),
-  };
 }
