@@ -3,7 +3,16 @@ import type { Filter, BindParameter } from './page-query.js';
 import { rangeOfPrefix, SORTED_CHARACTERS, sortExpression } from './sort.js';
 
 /** What the parameter of a filter has: a value of its property, several, the least and the greatest, a text, or `true` or `false`. */
-export type FilterShape = 'value' | 'values' | 'range' | 'part' | 'prefix' | 'flag';
+export interface ShapeValues<Value = unknown> {
+  readonly value: Value;
+  readonly values: readonly Value[];
+  readonly range: readonly Value[];
+  readonly part: string;
+  readonly prefix: string;
+  readonly flag: boolean;
+}
+
+export type FilterShape = keyof ShapeValues;
 
 /**
  * A filter on a column, which becomes a condition when the column is known. `ListOf(Garden, { kind: isIn('kind') })` declares its
@@ -22,15 +31,6 @@ export interface ColumnFilter<
   /** Why a column cannot have this filter. */
   mistakeOf?(column: EntityColumn): string | undefined;
   conditionOn(column: EntityColumn): Filter<never>;
-}
-
-interface ShapeValues {
-  readonly value: unknown;
-  readonly values: readonly unknown[];
-  readonly range: readonly unknown[];
-  readonly part: string;
-  readonly prefix: string;
-  readonly flag: boolean;
 }
 
 type Values = readonly unknown[];

@@ -7,7 +7,7 @@ import type { Kind } from '../properties/kind.js';
 import { propertyColumnsOf } from '../properties/dto-of.js';
 import { Field, Satisfies } from '../properties/property.js';
 import { IsText, TEXT_SCHEMA } from '../properties/text.js';
-import type { ColumnFilter, FilterShape } from './column-filter.js';
+import type { ColumnFilter, ShapeValues } from './column-filter.js';
 import { AreFiltersShort } from './page-parameters.js';
 import { SORTED_CHARACTERS } from './sort.js';
 
@@ -20,18 +20,9 @@ export type FilterParameters<Entity, Declared> = {
     infer Property extends keyof Entity & string,
     infer Shape
   >
-    ? Values<NonNullable<Entity[Property]>>[Shape]
+    ? ShapeValues<NonNullable<Entity[Property]>>[Shape]
     : never;
 };
-
-interface Values<Value> extends Record<FilterShape, unknown> {
-  readonly value: Value;
-  readonly values: readonly Value[];
-  readonly range: readonly Value[];
-  readonly part: string;
-  readonly prefix: string;
-  readonly flag: boolean;
-}
 
 /** In one parameter. */
 export const MAX_VALUES = 100;
