@@ -31,18 +31,12 @@ export interface Total {
   readonly isExact: boolean;
 }
 
-const PAGE_PARAMETERS: ReadonlySet<string> = new Set<keyof PageParameters>([
-  'limit',
-  'after',
-  'ids',
-  'sort',
-  'afterValue',
-  'count',
-  'expand',
-]);
-
 /** An export has all rows, in ascending order of their ids. */
-type OnlyLists = Exclude<keyof PageParameters, 'limit' | 'after'>;
+export const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count', 'expand'] as const;
+
+const PAGE_PARAMETERS: ReadonlySet<string> = new Set([...ONLY_LISTS, 'after']);
+
+type OnlyLists = Exclude<(typeof ONLY_LISTS)[number], 'limit'>;
 
 export type ExportParameters<Query> = Omit<Query, 'limit' | OnlyLists> & {
   readonly [Name in OnlyLists]?: never;

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn } from 'class-validator';
-import { filterQuery, MAX_FILTER_BYTES } from '../../http/responses/page.js';
+import { filterQuery, MAX_FILTER_BYTES, ONLY_LISTS } from '../../http/responses/page.js';
 import type { PageParameters } from '../../http/responses/page.js';
 import { keyColumnOf } from '../properties/dto-of.js';
 import { KEY_TYPES } from '../properties/key-type.js';
@@ -28,9 +28,6 @@ export const MAX_FILTER_BYTES_BESIDE_VALUES = 200;
 
 /** `ids=1,2,3` in OpenAPI, which cannot express that `ids=1&ids=2,3` is valid, too. */
 const IN_ONE = { type: 'array', style: 'form', explode: false } as const;
-
-/** An export has all rows, in ascending order of their ids. */
-const ONLY_LISTS = ['limit', 'ids', 'sort', 'afterValue', 'count', 'expand'] as const;
 
 /**
  * The class of the query of a list of an entity, with a parameter for each filter. Other filters are its further properties.
