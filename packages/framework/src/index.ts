@@ -129,7 +129,7 @@ export type { GeneratedResourceOptions, ResourceOptions } from './resources/reso
 export { ResourceRepository } from './resources/resource-repository.js';
 export type { ChosenIdRepository } from './resources/resource-repository.js';
 export type { Resources } from './resources/resources.js';
-export { ServiceManaged } from './resources/properties/service-managed.js';
+export { ServiceManaged } from './resources/properties/kind.js';
 export { Sortable, SortableBy } from './resources/reads/sort.js';
 export { IsStorableText, IsText, TEXT_SCHEMA, TextField } from './resources/properties/text.js';
 export { TIMESTAMP_COLUMN, TimestampField } from './resources/properties/timestamp.js';

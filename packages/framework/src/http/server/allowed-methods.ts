@@ -15,6 +15,15 @@ export function respondToOptions(request: Request, response: Response, next: Nex
   response.status(204).end();
 }
 
+/** Rejects requests outside the base path, except `OPTIONS *`: Nest handles unknown paths only below its global prefix. */
+export function requireBasePath(basePath: string) {
+  return ({ path }: Request): void => {
+    if (path !== '*' && path !== basePath && !path.startsWith(`${basePath}/`)) {
+      throw new ServiceException(ERRORS.noSuchPath);
+    }
+  };
+}
+
 export function unroutable(request: Request): ServiceException {
   const allowed = allowedMethods(request);
   return allowed.length === 0 ? new ServiceException(ERRORS.noSuchPath) : methodNotAllowed(allowed);

@@ -37,6 +37,19 @@ export function Declares(part: Declaration): PropertyDecorator {
   };
 }
 
+/**
+ * Declares that only the service sets a property: `NewOf`, `ReplacementOf` and `PatchOf` lack it, a PUT keeps it, and the service passes
+ * it to `create` and `patch`. Its type is {@link Managed}.
+ *
+ * @example
+ * @ServiceManaged()
+ * @EnumField(STATUSES, { description: 'What has become of it.' })
+ * readonly status!: Managed<Status>;
+ */
+export function ServiceManaged(): PropertyDecorator {
+  return Declares({ isManaged: true });
+}
+
 /** @param entity the class whose properties have the decorators, not a DTO that is made from it */
 export function declarationOf(entity: Type, property: string): Declaration {
   const found: unknown = Reflect.getMetadata(DECLARATION, entity.prototype as object, property);
