@@ -3,12 +3,10 @@ import { DiscoveryService, ModulesContainer } from '@nestjs/core';
 
 const CHECKS = Symbol('checks of a class');
 
-/** The class of a provider or controller. */
 export interface ClassToCheck {
   readonly type: Type;
   /** Whether there is one instance of it, which lasts. */
   readonly isStatic: boolean;
-  /** A provider of any module. */
   readonly find: <Provider>(token: Type<Provider>) => Provider | undefined;
 }
 

@@ -24,7 +24,6 @@ export function createDetachedApp(app: Type): Promise<NestExpressApplication> {
   );
 }
 
-/** The tables of the framework and of all resources. */
 export async function schemaOf(app: Type): Promise<DatabaseSchema> {
   const detached = await createDetachedApp(app);
   try {

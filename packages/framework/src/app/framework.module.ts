@@ -28,7 +28,6 @@ export interface FrameworkOptions {
   readonly configure?: (app: NestExpressApplication) => unknown;
 }
 
-/** What the service has said in `forRoot`. */
 export interface ServiceModule extends DynamicModule {
   readonly identity: Identity;
   readonly variables: ServiceVariables;

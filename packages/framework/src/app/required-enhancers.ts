@@ -19,7 +19,6 @@ export function enhancerMistakes(app: INestApplication, { name }: Type): readonl
   ].flatMap((mistake) => (mistake === undefined ? [] : `${name} ${mistake}`));
 }
 
-/** Accepts subclasses, however they are provided. */
 function mistakeIn(found: readonly object[], token: string, required: Type): string | undefined {
   if (found[0] instanceof required) return undefined;
   const line = `{ provide: ${token}, useClass: ${required.name} }`;

@@ -20,7 +20,6 @@ interface Parameter {
   readonly pipes: readonly (PipeTransform | Type<PipeTransform>)[];
 }
 
-/** Each yields a sentence for each mistake. */
 const CHECKS: readonly ((route: Route) => Iterable<string>)[] = [bodyMistakes, queryMistakes];
 
 /** What a controller declares that cannot work: each request would get 500, or the document would be wrong. */

@@ -32,13 +32,11 @@ export const SHUTDOWN_LIMITS = {
 
 export type ShutdownLimits = Readonly<Record<keyof typeof SHUTDOWN_LIMITS, number>>;
 
-/** What a provider is injected by. */
 export type ProviderToken<Provider> = Type<Provider> | Abstract<Provider> | string | symbol;
 
 export interface Service {
   readonly address: AddressInfo;
   readonly management: AddressInfo;
-  /** A provider of any module. */
   get<Provider>(token: ProviderToken<Provider>): Provider;
   /** Becomes unready, finishes running requests and closes everything. */
   stop(limits?: ShutdownLimits): Promise<void>;

@@ -7,7 +7,6 @@ export function localAddress({ basePath }: Config['http'], address: AddressInfo)
   return `http://${hostInUrl(address)}:${address.port}${basePath}`;
 }
 
-/** Text with everything that a first request needs. */
 export function welcome(config: Config, address: AddressInfo): string {
   const { identity, http, auth, secretFiles } = config;
   const { summary, path, body } = identity.firstRequest;

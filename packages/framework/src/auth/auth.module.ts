@@ -50,7 +50,6 @@ export type SecuritySchemes = Readonly<
   Record<string, Parameters<DocumentBuilder['addSecurity']>[1]>
 >;
 
-/** Injection token of {@link AuthOptions.securitySchemes}. */
 export const SECURITY_SCHEMES = Symbol('SECURITY_SCHEMES');
 
 /** Global, for the AuthGuard that the application provides, whichever module imports the framework. */

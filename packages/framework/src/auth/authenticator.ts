@@ -7,7 +7,6 @@ import { fieldCount } from './field-count.js';
 import { BEARER_VERIFIERS, OWN_VERIFIERS } from './token-verifier.js';
 import type { BearerVerifier, TokenVerifier } from './token-verifier.js';
 
-/** Finds the principal of a request. */
 @Injectable()
 export class Authenticator {
   /** @param own for requests without a bearer token. They are among `verifiers`, too */

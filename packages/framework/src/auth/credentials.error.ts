@@ -39,7 +39,6 @@ export class CredentialsError extends ServiceException {
   }
 }
 
-/** The token is valid, but lacks the scope of the operation. */
 export class InsufficientScopeError extends CredentialsError {
   /** @param scopes of which the operation needs one */
   constructor(scopes: readonly Scope[]) {

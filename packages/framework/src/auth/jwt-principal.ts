@@ -7,7 +7,6 @@ import { ScopeList } from './scopes/scope-list.js';
 /** Of a subject (OpenID Connect Core 1.0, section 2), and so of a name as well. */
 const MAX_LENGTH = 255;
 
-/** The prefix of the id of a client. */
 const CLIENT = 'client_id:';
 
 /** The prefix of a subject that could otherwise be taken for the id of a client, or for another such subject. */

@@ -19,7 +19,6 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** JWT types of access tokens (RFC 9068, section 2.1). Others, such as ID tokens, are rejected (RFC 8725, section 3.11). */
 const TYPES = new Set(['jwt', 'application/jwt', 'at+jwt', 'application/at+jwt']);
 
-/** Claims whose check can fail, and the reason for the log. */
 const CLAIMS: Readonly<Record<string, CredentialsErrorReason>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -34,7 +33,6 @@ interface Remembered {
   readonly expires: number;
 }
 
-/** Verifies JWTs of one issuer for one audience. */
 export class JwtVerifier implements BearerVerifier {
   private readonly remembered = new LRUCache<string, Remembered>({
     max: REMEMBERED.tokens,
@@ -138,7 +136,6 @@ async function verifyJwt(
   }
 }
 
-/** Whether the issuer may have published the key of the token since the last fetch. */
 function mayHaveNewKey(token: string, error: unknown): boolean {
   if (error instanceof errors.JWKSNoMatchingKey) return true;
   return (

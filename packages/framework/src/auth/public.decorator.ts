@@ -1,6 +1,5 @@
 import { Reflector } from '@nestjs/core';
 
-/** On a route that needs no token. */
 export const IS_PUBLIC = Reflector.createDecorator<boolean>();
 
 /**

@@ -4,7 +4,6 @@ import type { Principal } from './principal.js';
 /** `undefined`: the credentials are of another kind. */
 export type Verified = Principal | undefined | Promise<Principal | undefined>;
 
-/** Verifies one kind of bearer token. */
 export interface BearerVerifier {
   /**
    * @param token as the client sent it, with an unchecked syntax
@@ -43,8 +42,6 @@ export interface TokenVerifier {
   readonly verify: (token: string | undefined, request: Request) => Verified;
 }
 
-/** Injection token of the verifiers of bearer tokens, in their order. */
 export const BEARER_VERIFIERS = Symbol('BEARER_VERIFIERS');
 
-/** Injection token of the verifiers of the service. */
 export const OWN_VERIFIERS = Symbol('OWN_VERIFIERS');

@@ -70,7 +70,6 @@ async function watch(signal: AbortSignal): Promise<number> {
   }
 }
 
-/** Starts the service, and restarts it after each kill. */
 function start(): void {
   const child = spawn(process.execPath, ['--enable-source-maps', SERVICE], { stdio: 'inherit' });
   service = child;

@@ -80,7 +80,6 @@ export function readConfig(
       /** Between two requests of a connection, in milliseconds. */
       keepAlive: value.KEEP_ALIVE_TIMEOUT * 1_000,
       docsEnabled: value.DOCS_ENABLED,
-      /** Express's setting `trust proxy`. */
       trustProxy: value.TRUST_PROXY,
     },
     management: { host: value.MANAGEMENT_HOST, port: value.MANAGEMENT_PORT },
@@ -96,7 +95,6 @@ export function readConfig(
     auth: {
       token: value.AUTH_TOKEN,
       previousToken: value.AUTH_TOKEN_PREVIOUS,
-      /** Whether tokens that the command issues are accepted. */
       issuedTokens: value.AUTH_ISSUED_TOKENS,
       /** `jwksUri` is `undefined`: the URL in the issuer's discovery document. */
       jwt:
@@ -131,11 +129,7 @@ export function readConfig(
   } as const);
 }
 
-/**
- * For commands that do not start the service.
- *
- * @throws StartupError
- */
+/** @throws StartupError */
 export function readCommandConfig(environment: NodeJS.ProcessEnv) {
   const { DATABASE_URL, DATABASE_SCHEMA, DATABASE_SERVICE_ROLE, DATABASE_SERVICE_PASSWORD } =
     VARIABLES;
@@ -155,7 +149,6 @@ export function readCommandConfig(environment: NodeJS.ProcessEnv) {
   };
 }
 
-/** Gets privileges after the migrations. */
 function serviceRole({
   DATABASE_SERVICE_ROLE: name,
   DATABASE_SERVICE_PASSWORD: password,
@@ -167,7 +160,6 @@ export function withDatabase(config: Config, url: string): ServiceConfig {
   return deepFreeze({ ...config, database: { ...config.database, url } });
 }
 
-/** Variables that mean nothing without another one. */
 const NEEDED = [
   ['DATABASE_SERVICE_PASSWORD', 'DATABASE_SERVICE_ROLE'],
   ['AUTH_TOKEN_PREVIOUS', 'AUTH_TOKEN'],

@@ -95,7 +95,6 @@ export function databaseUrlMistakes(raw: string): string[] {
   if (![1, hosts.length].includes(ports.length) || ![1, hosts.length].includes(urls.length)) {
     mistakes.push('name one port, or a port for each host');
   }
-  // The driver would read only the leading digits.
   if (!ports.every((port) => port === '' || PORT.parse(port) !== undefined)) {
     mistakes.push('name ports from 1 to 65535');
   }
@@ -206,7 +205,6 @@ function withoutLogin(raw: string): string {
   return url.href;
 }
 
-/** One URL for each host in front of the path. */
 function splitAuthority(raw: string): [string, ...string[]] {
   const [, before, hosts, after] = PARTS.exec(raw) ?? [];
   if (hosts === undefined) return [raw];

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { StartupError } from '../errors/startup.error.js';
 
-/** Any other encoding is an error. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**

@@ -6,7 +6,6 @@ export interface Variable<Value = unknown> extends VariableType<Value> {
   readonly mistakes?: (raw: string) => readonly string[];
   /** Parsed when the variable is unset or empty. */
   readonly fallback?: string;
-  /** Whether a variable without a value is a mistake. */
   readonly isRequired?: boolean;
   /** Whether white space around the text belongs to the value. */
   readonly isVerbatim?: boolean;

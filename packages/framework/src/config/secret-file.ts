@@ -15,7 +15,6 @@ export const POLL_INTERVAL = 5_000;
 /** A value that can change while the service runs. */
 export interface Secret<Value> {
   readonly value: Value;
-  /** Reads the source again. */
   refresh(): void;
 }
 
@@ -39,7 +38,6 @@ export function secretOf<Value extends string | undefined>(
  * the path is resolved each time; events of the file itself would not tell.
  */
 class SecretFile<Value extends string | undefined> implements Secret<Value> {
-  /** The mistakes that were logged. */
   private reported = '';
 
   constructor(

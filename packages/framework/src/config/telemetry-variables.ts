@@ -3,7 +3,6 @@ import type { VariableType } from './variable-types.js';
 
 type Variables = Readonly<Record<string, VariableType>>;
 
-/** Each also has a variable for traces alone. */
 const EXPORTER: Variables = {
   ENDPOINT: HTTP_URL,
   PROTOCOL: {

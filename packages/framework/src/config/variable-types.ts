@@ -215,7 +215,6 @@ export function isLoopback(hostname: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** Entries separated by commas, at least one. */
 function listOf(raw: string, isValid: (entry: string) => boolean): readonly string[] | undefined {
   const list = raw
     .split(',')

@@ -63,7 +63,6 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** Variables whose value may be in a file, named by the variable with the suffix `_FILE`. */
 export type SecretName = {
   [Name in VariableName]: (typeof VARIABLES)[Name] extends { file: string } ? Name : never;
 }[VariableName];

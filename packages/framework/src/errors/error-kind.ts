@@ -87,7 +87,6 @@ export function statusOf(number: number): number {
   return Math.floor(number / (number < LONG ? SHORT : LONG));
 }
 
-/** Whether a request can succeed later: Too Many Requests and Service Unavailable. */
 export function isTemporary(status: number): boolean {
   return status === 429 || status === 503;
 }

@@ -23,7 +23,6 @@ const LIMITS = { ...HTTP_LIMITS, keepAlive: 5_000, socketIdle: 10_000 } as const
 
 const LIVE: HealthState = { status: 'ok' };
 
-/** Serves health and metrics on an internal port. */
 @Injectable()
 export class ManagementServer {
   readonly server = new HttpServer(LIMITS, {

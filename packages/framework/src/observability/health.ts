@@ -27,7 +27,6 @@ export interface HealthCheckOptions {
   readonly affects?: 'ready';
 }
 
-/** The body of the response to a probe. */
 export interface HealthState extends CheckState {
   readonly checks?: Readonly<Record<string, CheckState>>;
 }
@@ -106,7 +105,6 @@ export interface CheckState {
   readonly reason?: string;
 }
 
-/** A check of a service's own, with the result of its last run. */
 export class HealthCheck {
   state: CheckState = { status: 'unavailable', reason: 'not checked yet' };
   /** For the metric: 1 or 0, or NaN before the first run. */

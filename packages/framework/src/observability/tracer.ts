@@ -4,7 +4,6 @@ import type { Request, Response } from 'express';
 export const TRACER = Symbol('TRACER');
 
 export interface Tracer {
-  /** Handles a request in a span. */
   request(request: Request, response: Response, handle: () => void): void;
   /** The spans of the requests that the running code serves. */
   served(): readonly Span[];

@@ -3,14 +3,12 @@ import { ModulesContainer } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** What a service sends to others by itself, for its OpenAPI document. */
 export interface DocumentedWebhooks {
   readonly webhooks: NonNullable<OpenAPIObject['webhooks']>;
   /** The classes that its schemas refer to. */
   readonly models: readonly Type[];
 }
 
-/** Injection token of {@link DocumentedWebhooks}: a provider of any module. */
 export const DOCUMENTED_WEBHOOKS = Symbol('DOCUMENTED_WEBHOOKS');
 
 export function webhooksOf(app: INestApplication): DocumentedWebhooks | undefined {

@@ -11,7 +11,6 @@ import type { TokenRegister } from './token-register.js';
 
 const MAX_UNKNOWN = 10_000;
 
-/** Verifies tokens that the command has issued. */
 export class IssuedTokenVerifier implements BearerVerifier {
   /** Digests of tokens that a read has not found. A later token has another secret. */
   private readonly unknown = new LRUCache<string, true>({ max: MAX_UNKNOWN });

@@ -16,13 +16,11 @@ export interface TokenRow extends Pick<
   readonly previousExpires: string;
 }
 
-/** The expressions of a {@link TokenRow}. */
 export const TOKEN_COLUMNS = `id, name, scopes, secret_hash AS "secretHash", previous_hash AS "previousHash",
   revoked_at IS NULL AS "isUnrevoked",
   extract(epoch FROM coalesce(expires_at, 'infinity'))::text AS expires,
   extract(epoch FROM coalesce(previous_expires_at, '-infinity'))::text AS "previousExpires"`;
 
-/** Of a SHA-256 hash. */
 const HASH_BYTES = 32;
 
 /** By the digest of the token with it. Expires at a time of `Date.now()`. */

@@ -32,7 +32,6 @@ export interface Rotation {
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
 
-/** The view of operators. */
 export type TokenDetails = Omit<AccessToken, 'secretHash' | 'previousHash'> & {
   readonly status: TokenStatus;
 };
@@ -118,8 +117,6 @@ export function revokeToken(dataSource: DataSource, id: string): Promise<TokenDe
 }
 
 /**
- * Gives a token a new secret.
- *
  * @returns only details if the token is revoked or expired, or if its old secret is still accepted; `undefined` if
  *   there is no such token
  */
