@@ -16,11 +16,9 @@ export function beginBisection(milliseconds: number) {
     since: performance.now(),
     statements: 0,
     errorsInARow: 0,
-    /** Whether rows are locked by another transaction. */
     isLocked: false,
     /** Whether the database has rejected rows and may store others. */
     isPartial: false,
-    /** Whether another group runs in its place. */
     isAside: false,
   };
 }

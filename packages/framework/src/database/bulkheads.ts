@@ -31,7 +31,6 @@ export const SHORT_LOCK_WAIT = 100;
 const NESTED =
   'a transaction inside of another needs a third connection, and none is free: pass the manager that `Transactions.run()` gives to `work`';
 
-/** The connections of all kinds of tasks. */
 class Connections extends Semaphore {
   private readonly spare: Semaphore;
 
@@ -80,7 +79,6 @@ export class Bulkheads {
   readonly exports: Semaphore;
   /** Changes of single rows, and creates whose ids the database makes. */
   readonly updates: Semaphore;
-  /** The service's own transactions. */
   readonly transactions: Semaphore;
   /** Transactions that TypeORM begins, which cannot be repeated. */
   readonly unrepeatable: Semaphore;

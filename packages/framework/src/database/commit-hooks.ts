@@ -47,7 +47,6 @@ export class CommitHooks implements OnModuleDestroy {
     hooks.push(hook);
   }
 
-  /** The transaction is committed. */
   run(runner: QueryRunner): void {
     for (const hook of this.registered.get(runner) ?? []) {
       const done = this.perform(hook).finally(() => this.running.delete(done));

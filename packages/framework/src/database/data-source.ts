@@ -36,7 +36,6 @@ export interface DatabaseSettings {
 export type Privilege = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE';
 
 export interface DatabaseSchema {
-  /** Classes with `@Entity()`. */
   readonly entities: readonly Function[];
   /** The names of the modules of the entities. */
   readonly owners?: ReadonlyMap<Function, string>;
@@ -48,7 +47,6 @@ export interface DatabaseSchema {
   readonly functions?: readonly string[];
 }
 
-/** The definition of the database for the service, the migration commands and the tests. */
 export function dataSourceOptions(
   { identity, url, schema, poolMax, logger, tracer, limits = DATABASE_LIMITS }: DatabaseSettings,
   { entities, migrations }: DatabaseSchema,
@@ -94,7 +92,6 @@ export function tableNames(entities: readonly Function[]): readonly string[] {
 
 type Extra = ReturnType<typeof dataSourceOptions>['extra'];
 
-/** Of a DataSource of {@link dataSourceOptions}. */
 export function extraOf({ options }: DataSource): Extra {
   return (options as { readonly extra: Extra }).extra;
 }

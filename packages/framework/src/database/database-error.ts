@@ -128,7 +128,6 @@ export class NoPrimaryError extends Error {
   }
 }
 
-/** Of each host that was tried. */
 function errorsOf(error: unknown): readonly unknown[] {
   return error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
 }

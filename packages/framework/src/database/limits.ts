@@ -23,7 +23,6 @@ export const DATABASE_LIMITS = {
   lifetime: 900_000,
 } as const;
 
-/** Injection token of other {@link DatabaseLimits}. */
 export const GIVEN_DATABASE_LIMITS = Symbol('GIVEN_DATABASE_LIMITS');
 
 /** What a test can shorten or prolong. The others are settings of the database, chosen by its operator. */

@@ -30,7 +30,6 @@ export interface PruneOptions extends Pruned {
   readonly onPruned?: (rows: number) => void;
 }
 
-/** Removes old rows of a table, at once and then each minute, until the signal aborts. */
 export function prune(
   { statement: { text, values = [] }, statements, onPruned, ...pruned }: PruneOptions,
   signal: AbortSignal,

@@ -5,7 +5,6 @@ import type { DatabaseSchema } from './data-source.js';
 import { noteChangesFunction } from './database-error.js';
 import { tableNeedsOf } from './table-needs.js';
 
-/** Injection token of the {@link DatabaseSchema} of all modules. */
 export const SCHEMA = Symbol('SCHEMA');
 
 const PART = Symbol('PART');

@@ -10,7 +10,6 @@ import type { Expansions } from './reads/expansion.js';
 import type { Filter } from './reads/page-query.js';
 import { ordersOf, parseSort, sortableOf } from './reads/sort.js';
 
-/** The classes of a resource. */
 export interface Declared {
   readonly entity: Type;
   readonly dto: Type;
@@ -24,11 +23,9 @@ interface Checked extends Declared {
   readonly columns: EntityColumns;
   /** The validated properties of the DTO. */
   readonly shown: ReadonlySet<string>;
-  /** All resources. */
   readonly all: readonly Declared[];
 }
 
-/** Each yields a sentence for each mistake, which names the class and the property. */
 const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
   keyMistakes,
   missingColumns,

@@ -8,7 +8,6 @@ import { CreateUuidV71795651201000 } from './generated-ids/migrations/1795651201
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { UUID_COLUMN } from './properties/uuid.js';
 
-/** The function that generates the ids of entities with `UUID_COLUMN`. */
 const UUID_V7 = SchemaModule.forFeature({
   entities: [],
   migrations: [CreateUuidV71795651201000],

@@ -74,9 +74,7 @@ export interface BaseResource<
   readonly exports: Exports<Query>;
   readonly recorder: ChangeRecorder<Changes> | undefined;
   readonly visibility: Visibility;
-  /** Adds the defaults of the properties that the content of a create lacks. */
   complete<Content extends object>(content: Content): Content;
-  /** Copies the properties of a DTO, by default of the class with all properties, and leaves out null. */
   represent<Other = Dto>(entity: Entity | Dto, dto?: Type<Other>): Other;
 }
 

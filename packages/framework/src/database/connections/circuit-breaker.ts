@@ -27,7 +27,6 @@ export class CircuitBreaker {
   private nextProbe: NodeJS.Timeout | undefined;
   private isStopped = false;
 
-  /** Of the last error of a probe or request. */
   reason: unknown;
 
   constructor(private readonly handler: Handler) {}

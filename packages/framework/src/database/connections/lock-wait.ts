@@ -1,4 +1,3 @@
-/** A limit for each wait for a lock. */
 export interface LockWait {
   readonly milliseconds: number;
   /** Whether PostgreSQL has ended a wait because of the limit, even if the error was caught since. */

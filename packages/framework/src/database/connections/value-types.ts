@@ -46,7 +46,6 @@ const arrays = types.arrayParser as unknown as {
   create(text: string, element: (text: string | null) => unknown): { parse(): unknown[] };
 };
 
-/** With parsers for these types and for arrays of them. */
 function withParsers(
   others: CustomTypesConfig,
   parsers: Readonly<Record<number, Parse>>,

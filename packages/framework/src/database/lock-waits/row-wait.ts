@@ -12,8 +12,6 @@ export function rowWait(parameter: string): string {
 }
 
 /**
- * Runs a statement with {@link rowWait}.
- *
  * @param milliseconds by default, it waits as long as others do
  * @throws RowLockedError if another transaction holds a row for longer
  */

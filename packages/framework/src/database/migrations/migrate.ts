@@ -33,11 +33,7 @@ const INDEX_PROGRESS = `SELECT (SELECT relname FROM pg_class WHERE oid = index_r
     nullif(current_locker_pid, 0)::int AS "waitsForSession"
   FROM pg_stat_progress_create_index WHERE datname = current_database()`;
 
-/**
- * Connects a service to its database, and waits until the tables are there.
- *
- * @throws StartupError, and AbortError when `signal` aborts the wait
- */
+/** @throws StartupError, and AbortError when `signal` aborts the wait */
 export async function prepareDatabase(
   dataSource: DataSource,
   { database: { migrateOnStart, serviceRole: role } }: ServiceConfig,

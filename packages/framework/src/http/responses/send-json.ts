@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { stringifyExactJson } from '../../json/exact-json.js';
 import { requireRoomFor } from './bounded-response.js';
 
-/** Sends JSON with all digits of each `bigint`. */
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   sendJsonText(response, status, stringifyExactJson(value));
 }

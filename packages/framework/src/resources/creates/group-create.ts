@@ -36,7 +36,6 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
   readonly idTaken: IdError<bigint>;
   readonly tracer: Tracer;
   readonly locked: LockedRows;
-  /** For creates that need locked rows. */
   readonly lockedSlots: Semaphore;
 }
 
@@ -48,7 +47,6 @@ export interface GroupCreateOptions<Content> extends GroupInsertOptions<Content>
 export class GroupCreate<Content extends Identified> {
   private readonly inserts: GroupInsert<Content>;
   private readonly groups: Batcher<Row<Content>, Outcome>;
-  /** Creates that need locked rows. */
   private readonly waiting: Batcher<Row<Content>, Outcome>;
   private lastCreate = -Infinity;
 
@@ -129,12 +127,6 @@ export class GroupCreate<Content extends Identified> {
     return results;
   }
 
-  /**
-   * Creates all rows in one transaction, or none.
-   *
-   * @param outer as in {@link create}
-   * @throws ServiceException like {@link create}, or `body-too-large` beyond {@link MAX_MANY}
-   */
   async createAll(
     contents: readonly Content[],
     actor?: Actor,

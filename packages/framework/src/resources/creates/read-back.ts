@@ -26,7 +26,6 @@ export class ReadBack {
     });
   }
 
-  /** Whether {@link read} can change a value. */
   get isNeeded(): boolean {
     return !this.options.columns().isVerbatim;
   }

@@ -69,7 +69,6 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
   };
 }
 
-/** The `plural` of {@link ApiResource}, if the controller has it. */
 export function pluralOf(controller: Type): string | undefined {
   return Reflect.getOwnMetadata(PLURAL, controller) as string | undefined;
 }

@@ -108,12 +108,6 @@ export class GeneratedCreate<Dto extends object> {
     return result;
   }
 
-  /**
-   * Creates all rows in one transaction, or none.
-   *
-   * @returns the stored rows, in the order of the contents
-   * @throws ServiceException like {@link create}, or `body-too-large` beyond {@link MAX_MANY}
-   */
   async createMany(
     contents: readonly object[],
     { manager: outer, ...context }: ChangeContext,

@@ -61,7 +61,6 @@ export interface Performed<Result> {
   readonly isReplay: boolean;
 }
 
-/** Rows that the work locks. */
 export interface NeededLocks {
   readonly keys: readonly RowKey[];
   /** Returns the keys that another transaction holds. */

@@ -7,7 +7,6 @@ import type { RowSlots } from './row-slots.js';
 import type { RowErrors } from '../properties/constraints.js';
 import type { ChangeRecorder } from '../recording/change-recorder.js';
 
-/** What the parts of a resource share. */
 export interface Shared extends RowErrors {
   readonly statements: Statements;
   readonly bulkheads: Bulkheads;

@@ -8,7 +8,6 @@ import type { ValidationArguments } from 'class-validator';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 
-/** The options of the decorators of a property of a DTO. */
 export interface PropertyOptions<Example> {
   readonly description: string;
   readonly example?: Example;
@@ -27,7 +26,6 @@ export function IfPresent(): PropertyDecorator {
   return ValidateIf((_, value) => value !== undefined);
 }
 
-/** Declares the schema and the validations of a property. */
 export function Field(
   { isOptional = false, ...schema }: ApiPropertyOptions & { readonly isOptional?: boolean },
   ...validations: readonly PropertyDecorator[]

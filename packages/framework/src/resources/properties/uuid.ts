@@ -28,7 +28,6 @@ export function parseUuid(text: string): string | undefined {
   return HYPHENATED.test(text) ? text.toLowerCase() : undefined;
 }
 
-/** The message for any other value. */
 export function uuidConstraint(name: string): string {
   return `${name} must be a UUID with hyphens`;
 }

@@ -37,7 +37,6 @@ interface Wanted {
 /** Puts the related rows into an item in JSON; `undefined` if they exceed the limit of the page. */
 export type JoinRelated = (item: string, row: Row) => string | undefined;
 
-/** Reads the related rows of a page. */
 export class Expander {
   constructor(private readonly options: ExpanderOptions) {}
 

@@ -74,11 +74,7 @@ export function expandable(query: Type, expansions: Expansions): void {
   )(query.prototype as object, 'expand');
 }
 
-/**
- * The class of an item of a list in the OpenAPI document.
- *
- * @param query the class of the query, if the method has one
- */
+/** The class of an item of a list in the OpenAPI document. */
 export function listedDto(dto: Type, name: string, query: Type | undefined): Type {
   const expansions = query && (Reflect.getMetadata(EXPANSIONS, query) as Expansions | undefined);
   if (expansions === undefined) return dto;

@@ -11,10 +11,8 @@ import type { ColumnFilter, ShapeValues } from './column-filter.js';
 import { AreFiltersShort } from './page-parameters.js';
 import { SORTED_CHARACTERS } from './sort.js';
 
-/** The filters that `ListOf()` declares parameters for. */
 export type ColumnFilters<Entity> = Readonly<Record<string, ColumnFilter<keyof Entity & string>>>;
 
-/** The values of the parameters of filters. */
 export type FilterParameters<Entity, Declared> = {
   readonly [Name in keyof Declared]?: Declared[Name] extends ColumnFilter<
     infer Property extends keyof Entity & string,
@@ -32,11 +30,7 @@ const PART = { minLength: 3, maxLength: 200 } as const;
 
 const PREFIX = { minLength: 1, maxLength: SORTED_CHARACTERS } as const;
 
-/**
- * Declares the parameter of a filter, with the schema and the constraint of its property.
- *
- * @throws TypeError if the entity has no such property
- */
+/** @throws TypeError if the entity has no such property */
 export function FilterParameter(entity: Type, filter: ColumnFilter): PropertyDecorator {
   const { shape, meaning } = filter;
   const property = propertyOf(entity, filter);

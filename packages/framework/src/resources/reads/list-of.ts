@@ -134,7 +134,6 @@ function columnsIn(parameters: object): number {
   return typeof sort === 'string' ? sort.split(',').length : 1;
 }
 
-/** A constraint on the parameters of a list sorted by a column. */
 function ofSort(
   name: string,
   validate: (parameters: PageParameters) => boolean,

@@ -46,7 +46,6 @@ export function SortableBy(...columns: readonly string[]): ClassDecorator {
   };
 }
 
-/** The orders of {@link SortableBy}. */
 export function ordersOf(entity: Type): readonly (readonly string[])[] {
   return (Reflect.getMetadata(ORDERS, entity) as readonly (readonly string[])[] | undefined) ?? [];
 }
@@ -114,7 +113,6 @@ export function sortKeyOf(columns: EntityColumns, property: string): SortKey {
 /** As PostgreSQL stores it with the key of an index: 1 for descending, 2 for nulls first. */
 type KeyOption = 0 | 1 | 3;
 
-/** In SQL. */
 export const DIRECTIONS: Readonly<Record<KeyOption, string>> = {
   0: '',
   1: ' DESC NULLS LAST',

@@ -22,7 +22,6 @@ export class Visibility {
     private readonly visible: Visible<object> | undefined,
   ) {}
 
-  /** Whether some rows can be invisible. */
   get isLimited(): boolean {
     return this.visible !== undefined;
   }

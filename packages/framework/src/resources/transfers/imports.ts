@@ -31,7 +31,6 @@ interface RejectedLine extends ErrorDto {
   readonly line: number;
 }
 
-/** A line that is being stored. */
 interface Storing<Content> {
   readonly row: Row<Content>;
   /** The results of its group. */

@@ -57,23 +57,16 @@ interface Change {
 export class Updates<Entity extends Keyed> {
   constructor(private readonly options: UpdatesOptions<Entity>) {}
 
-  /** Replaces the properties of the body's class, or of the entity; one that the body lacks gets its default, or null. */
   replace(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Entity> {
     const replaced = this.options.columns().replacedBy(body);
     const valueOf = (value: unknown, property: string) => value ?? replaced.get(property);
     return this.update(id, body, valueOf, context);
   }
 
-  /** Changes the properties that a JSON Merge Patch has; null removes one (RFC 7396). */
   patch(id: Entity['id'], body: object, context: UpdateContext = {}): Promise<Entity> {
     return this.update(id, body, (value) => value, context);
   }
 
-  /**
-   * Like {@link patch}, for all rows with these ids, in one statement.
-   *
-   * @returns the rows that there are, in the order of the ids
-   */
   async patchMany(
     ids: readonly Entity['id'][],
     body: object,
@@ -99,7 +92,6 @@ export class Updates<Entity extends Keyed> {
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
   }
 
-  /** Deletes the row, or marks it. */
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
     const { table, removedAt } = this.options.columns();
     if (removedAt === undefined) {
@@ -111,7 +103,6 @@ export class Updates<Entity extends Keyed> {
     }
   }
 
-  /** Brings a marked row back. Any other stays as it is. */
   restore(id: Entity['id'], context: UpdateContext = {}): Promise<Entity> {
     const { table, removedAt } = this.options.columns();
     if (removedAt === undefined) {
