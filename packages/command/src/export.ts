@@ -27,7 +27,6 @@ export interface ExportOptions {
   readonly format?: Format;
   /** `-` is stdout. */
   readonly output: string;
-  /** Whether an existing file may be replaced. */
   readonly overwrite?: boolean;
   readonly filters: URLSearchParams;
   /** Whether a spreadsheet must not run what is exported. */

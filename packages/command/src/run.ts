@@ -2,7 +2,6 @@ import type { Connection } from './connection/connection.js';
 import type { Service } from './service.js';
 import type { Terminal } from './terminal.js';
 
-/** What each subcommand gets. */
 export interface Run {
   readonly service: Service;
   readonly args: readonly string[];

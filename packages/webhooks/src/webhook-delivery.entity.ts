@@ -15,7 +15,6 @@ import { Webhook } from './webhook.entity.js';
 
 export const OUTCOMES = ['delivered', 'failed', 'gone'] as const;
 
-/** An attempt to send a message. */
 @Index('webhook_deliveries_webhook_id_id_idx', ['webhookId', 'id'])
 @Entity('webhook_deliveries')
 export class WebhookDelivery {

@@ -29,7 +29,6 @@ export interface ChangeQuery {
   readonly acceptGap?: bigint | undefined;
   /** The last position that it may read: a low watermark. */
   readonly until: bigint;
-  /** Only changes of this id. */
   readonly id?: Key | undefined;
   readonly limit: number;
   readonly maxBytes: number;
@@ -41,7 +40,6 @@ export interface FoundChanges<Change> {
   readonly isWhole: boolean;
 }
 
-/** Reads records of changes in the order of their positions. */
 export class ChangePages {
   private sql: PageStatements | undefined;
   private writer: ChangeWriter | undefined;

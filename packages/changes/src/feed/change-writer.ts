@@ -4,10 +4,8 @@ import type { EntityColumn, EntityColumns, Key } from '@resource-service/framewo
 import type { ChangeKind } from '../records/change-of.js';
 import type { RecordedChange } from './recorded-change.js';
 
-/** A change as JSON. */
 export interface WrittenChange {
   readonly position: bigint;
-  /** The id of the row that has changed. */
   readonly id: Key;
   /** When the transaction began, as of `Date.now()`. */
   readonly time: number;
@@ -25,7 +23,6 @@ type OwnValues = readonly [
   requestId: string,
 ];
 
-/** Writes rows of records as JSON, or as objects. */
 export class ChangeWriter {
   private readonly content: readonly EntityColumn[];
   private readonly id: number;

@@ -11,7 +11,6 @@ import { ApiErrors, ERRORS, INT64_SCHEMA } from '@resource-service/framework';
 import { LatestPositionDto } from './feed.dto.js';
 import type { FeedDocs } from './feed.dto.js';
 
-/** The decorators of the operations of a feed. */
 export function feedOperations(docs: FeedDocs, change: Type) {
   const { path, noun, plural } = docs;
   const [list, latest] = docs.operationIds;

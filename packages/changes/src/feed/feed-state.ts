@@ -27,7 +27,6 @@ export interface FeedStatesOptions {
   readonly onUnrecorded: (position: bigint, isNew: boolean) => void;
 }
 
-/** Reads the state of a feed. */
 export class FeedStates {
   readonly readShared = shared(() => this.options.slots.run(() => this.read()));
   /** The last `prunedTo` that was reported if it had to be. */

@@ -25,11 +25,9 @@ const BEGUN = '';
 
 export interface FollowersOptions {
   readonly reader: ChangeReader;
-  /** How many clients follow at once. */
   readonly slots: Semaphore;
   /** How many of those that are behind read at once. Those that miss little do not wait for those that are far behind. */
   readonly reads: Readonly<Record<'far' | 'near', Semaphore>>;
-  /** Ends all. */
   readonly shutdown: AbortSignal;
   readonly logger: Logger;
 }
@@ -41,13 +39,11 @@ export interface Following {
   readonly after: bigint | undefined;
   /** Changes without a record up to this position may be missing. */
   readonly acceptGap?: bigint | undefined;
-  /** Only changes of this id. */
   readonly id?: Key | undefined;
   /** Aborts when nobody needs more, or may read more. */
   readonly signal: AbortSignal;
 }
 
-/** The clients that follow the changes of a resource. */
 export class Followers {
   private readonly tail: Tail;
   private count = 0;

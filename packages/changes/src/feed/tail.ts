@@ -19,10 +19,8 @@ const AT_ONCE = 16 * 1024;
 /** So many seconds without progress are no pause between two reads. */
 const BLOCKED = 1;
 
-/** A change as a server-sent event. */
 export interface ChangeEvent {
   readonly position: bigint;
-  /** The id of the row that has changed. */
   readonly id: Key;
   /** The same for all followers: a copy of a long one for each would fill the memory. */
   readonly bytes: Uint8Array;
@@ -64,12 +62,10 @@ export class Tail {
     private readonly logger: Logger,
   ) {}
 
-  /** The position up to which all changes were read. */
   get position(): bigint {
     return this.end;
   }
 
-  /** Where the incarnation of the server begins. */
   get incarnationStart(): bigint {
     return this.incarnation;
   }

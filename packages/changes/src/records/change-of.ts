@@ -23,7 +23,6 @@ export interface Change {
   /** Kind and id of the principal, separated by a colon. */
   readonly principal: string;
   readonly requestId: string;
-  /** The id of what has changed. */
   readonly id: Key;
 }
 

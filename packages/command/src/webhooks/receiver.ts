@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { MAX_RECORD } from '../records.js';
 
-/** A message as it has arrived. */
 export interface Message {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer<ArrayBuffer>;

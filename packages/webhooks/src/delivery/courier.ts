@@ -11,7 +11,6 @@ import { WEBHOOK_ERRORS } from '../webhooks.errors.js';
 import type { WebhookMessage } from './message.js';
 import type { Target } from './webhook-rows.js';
 
-/** Signs messages and sends them. */
 @Injectable()
 export class Courier {
   private readonly sender: Sender;

@@ -125,7 +125,6 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Renews the leases, and reads the figures. */
   private async check(): Promise<void> {
     const turns = [...this.turns.keys()];
     if (turns.length > 0) {

@@ -19,7 +19,6 @@ export interface TurnParts {
   readonly pace: () => Promise<void>;
   /** Whether no other replica can have the lease of the webhook. */
   readonly isLeased: () => boolean;
-  /** Sends a message once. */
   readonly send: (
     webhook: ClaimedWebhook,
     message: WebhookMessage,

@@ -15,7 +15,6 @@ export class WebhookFeeds {
 
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** What `FeedModule` offers. */
   get published(): readonly PublishedFeed[] {
     const instances = this.discovery.getProviders().map(({ instance }) => instance as unknown);
     return instances.filter((instance) => instance instanceof PublishedFeed);

@@ -23,7 +23,6 @@ export interface Target {
   readonly secrets: readonly string[];
 }
 
-/** A webhook that this replica may serve. */
 export interface ClaimedWebhook extends Target {
   readonly kinds: readonly string[];
   readonly resources: readonly string[];
@@ -31,7 +30,6 @@ export interface ClaimedWebhook extends Target {
   readonly failing: Pick<Failing, 'attempts' | 'since'> | null;
 }
 
-/** An attempt to send a message. */
 export interface Attempt {
   readonly message_id: string;
   readonly type: string;

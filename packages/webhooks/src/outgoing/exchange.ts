@@ -21,7 +21,6 @@ export interface Request {
   readonly agent: Agent;
 }
 
-/** A request and its response. */
 export class Exchange {
   /** What it waits for. */
   phase: 'connection' | 'TLS handshake' | 'response' = 'connection';

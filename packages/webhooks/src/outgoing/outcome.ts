@@ -1,6 +1,5 @@
 import type { Exchange, Received } from './exchange.js';
 
-/** What became of a message. */
 export type Outcome = (
   | { readonly kind: 'delivered'; readonly status: number }
   /** The receiver wants no more messages (410). */

@@ -99,7 +99,6 @@ export class Sender {
     }
   }
 
-  /** Closes all connections. */
   close(): Promise<void> {
     this.targets.close();
     for (const agent of Object.values(this.agents)) agent.destroy();

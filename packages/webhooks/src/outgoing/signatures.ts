@@ -5,7 +5,6 @@ import { SECRET_PREFIX } from './secrets.js';
 export interface Message {
   /** Stays when the message is sent again. Has no full stop. */
   readonly id: string;
-  /** When it is sent. */
   readonly timestamp: Date;
   /** JSON */
   readonly body: string;

@@ -17,7 +17,6 @@ export interface TargetOptions {
   readonly allowsHttpOnLoopback: boolean;
 }
 
-/** Decides where messages may be sent to. */
 export class Targets {
   private readonly networks: Networks;
 
