@@ -3,6 +3,7 @@ import { DiscoveryService, ModulesContainer } from '@nestjs/core';
 
 const CHECKS = Symbol('checks of a class');
 
+/** The class of a provider or controller. */
 export interface ClassToCheck {
   readonly type: Type;
   /** Whether there is one instance of it, which lasts. */

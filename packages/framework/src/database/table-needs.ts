@@ -6,6 +6,7 @@ import type { Privilege } from './data-source.js';
 
 const NEEDS = Symbol('needs');
 
+/** What the table of an entity needs besides its columns. */
 export interface TableNeeds {
   /** Of the service's role. */
   readonly privileges?: readonly Privilege[];

@@ -3,6 +3,7 @@ import { ModulesContainer } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 
+/** What a service sends to others by itself, for its OpenAPI document. */
 export interface DocumentedWebhooks {
   readonly webhooks: NonNullable<OpenAPIObject['webhooks']>;
   /** The classes that its schemas refer to. */

@@ -32,6 +32,7 @@ export interface Rotation {
 
 export type TokenStatus = 'active' | 'expired' | 'revoked';
 
+/** The view of operators. */
 export type TokenDetails = Omit<AccessToken, 'secretHash' | 'previousHash'> & {
   readonly status: TokenStatus;
 };
