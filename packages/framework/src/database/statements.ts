@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { QueryArrayConfig, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { EntityManager, QueryRunner } from 'typeorm';
@@ -35,7 +34,7 @@ const SLOW_READ = 20;
 /** Runs SQL that TypeORM cannot express, or not as efficiently, each statement in one round trip. */
 @Injectable()
 export class Statements {
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {}
 
   /**
    * Runs a statement in a separate transaction, which is repeated after a conflict with others.

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, EntityManager } from 'typeorm';
 import { Bulkheads } from './bulkheads.js';
 import { CommitHooks } from './commit-hooks.js';
@@ -16,7 +15,7 @@ import { requireTransaction } from './statements.js';
 @Injectable()
 export class Transactions {
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
     private readonly hooks: CommitHooks,
   ) {}

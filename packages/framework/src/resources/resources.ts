@@ -1,6 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import { CONFIG } from '../config/config.module.js';
@@ -73,7 +72,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly longSlots = new Semaphore(LONG_ROWS, ERRORS.tooManyAnswers);
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
     private readonly transactions: Transactions,
     private readonly metrics: Metrics,

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Bulkheads } from '../bulkheads.js';
 import type { PoolClient } from '../connections/pool-client.js';
@@ -9,7 +8,7 @@ import { Statements } from '../statements.js';
 @Injectable()
 export class OwnStatements extends Statements {
   constructor(
-    @InjectDataSource() dataSource: DataSource,
+    dataSource: DataSource,
     private readonly bulkheads: Bulkheads,
   ) {
     super(dataSource);

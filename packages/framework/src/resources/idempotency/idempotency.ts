@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { OnModuleDestroy, OnModuleInit, Type } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import type { Logger } from 'pino';
 import { DataSource } from 'typeorm';
 import type { EntityManager } from 'typeorm';
@@ -87,7 +86,7 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
   private readonly statements: Statements;
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
     private readonly rowSlots: RowSlots,
     private readonly bulkheads: Bulkheads,
