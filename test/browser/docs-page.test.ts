@@ -6,14 +6,25 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { APIResponse, Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { parse, stringify } from 'lossless-json';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  onTestFinished,
+  vi,
+} from 'vitest';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
+import { Receiver } from '../../packages/webhooks/test/support/receiver.js';
 import { EXAMPLE } from '../support/application.js';
 import { RESOURCES } from '../support/resources.js';
 import { authorize, enterToken, forgetToken, launchBrowser, openDocs } from '../support/browser.js';
 import { UNUSABLE_STORAGE } from './unusable-storage.js';
 import type { WatchedPage } from '../support/browser.js';
-import { startTestService, TOKEN } from '../support/test-service.js';
+import { serviceForTest, startTestService, TOKEN } from '../support/test-service.js';
 import type { TestService } from '../support/test-service.js';
 
 const LARGEST_ID = '9223372036854775807';
@@ -220,7 +231,7 @@ async function operations() {
 /** The operations in an order in which all examples succeed: one may refer to what another resource stores. */
 async function operationsToRun() {
   const all = await operations();
-  // Webhooks send requests to the addresses of their examples, and have ids that no example can know.
+  // Webhooks send requests to the addresses of their examples, and have ids that no example can know: they have a test of their own.
   const local = all.filter(({ path }) => !path.startsWith('/webhooks'));
   return local.toSorted((one, other) => references(one.path) - references(other.path));
 }
@@ -302,6 +313,65 @@ describe('someone who has never seen the service', () => {
     }
     expect(faults).toEqual([]);
   });
+});
+
+it.skipIf(EXAMPLE !== undefined)('each operation of webhooks can be tried', async () => {
+  const receiver = await Receiver.start();
+  onTestFinished(() => receiver.stop());
+  const own = await serviceForTest({
+    environment: {
+      WEBHOOK_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+      WEBHOOK_ALLOWED_NETWORKS: 'loopback',
+    },
+  });
+  const { page, faults } = await openDocs(browser, own.url);
+  await authorize(page, TOKEN);
+  const tried = new Set<string>();
+  /** Sends the example of an operation, with other values in some fields. */
+  const tryOut = async (operationId: string, fields: Readonly<Record<string, string>> = {}) => {
+    tried.add(operationId);
+    const form = await operation(page, operationId);
+    for (const [name, value] of Object.entries(fields)) {
+      await form.locator(`[name="${name}"]`).fill(value);
+    }
+    const { status, sent } = await send(page, form);
+    const content: unknown = sent === '' ? {} : JSON.parse(sent);
+    return { status, body: content as Readonly<Record<string, unknown>> };
+  };
+
+  const created = await tryOut('createWebhook');
+  expect(created).toMatchObject({ status: '201', body: { secret: expect.any(String) as string } });
+  const id = String(created.body['id']);
+  const webhook = { id, url: 'https://example.com/webhooks', kinds: [], resources: [] };
+  expect(await tryOut('listWebhooks')).toEqual({ status: '200', body: [webhook] });
+  expect(await tryOut('getWebhook', { id })).toEqual({ status: '200', body: webhook });
+  const patched = { ...webhook, kinds: ['created'] };
+  expect(await tryOut('patchWebhook', { id })).toEqual({ status: '200', body: patched });
+  // From now on, there are messages, which must not leave this machine.
+  const body = JSON.stringify({ url: receiver.url() });
+  expect(await tryOut('patchWebhook', { id, body })).toMatchObject({ status: '200' });
+  const delivered = { webhookId: id, outcome: 'delivered', status: 200 };
+  expect(await tryOut('testWebhook', { id })).toMatchObject({ status: '200', body: delivered });
+  await own.post({ id: 1, name: 'Monstera' });
+  const listed = async () => {
+    const { body: found } = await tryOut('listWebhookDeliveries', { id });
+    expect(found).toMatchObject([{ type: 'webhook.test' }, { type: 'plant.created' }]);
+    return found as unknown as readonly { readonly id: number }[];
+  };
+  const [, ofPlant] = await vi.waitFor(listed, PATIENCE);
+  const delivery = String(ofPlant!.id);
+  const resent = await tryOut('resendWebhookDelivery', { id, delivery });
+  expect(resent).toMatchObject({ status: '200', body: { ...delivered, type: 'plant.created' } });
+  expect(receiver.idsOf()).toEqual([undefined, 1, 1]);
+  const rotated = await tryOut('rotateWebhookSecret', { id });
+  expect(rotated).toMatchObject({ status: '200', body: { id } });
+  expect(rotated.body['secret']).not.toBe(created.body['secret']);
+  expect(await tryOut('resumeWebhook', { id })).toMatchObject({ status: '200', body: { id } });
+  expect(await tryOut('deleteWebhook', { id })).toEqual({ status: '204', body: {} });
+
+  const all = (await operations()).filter(({ path }) => path.startsWith('/webhooks'));
+  expect([...tried].toSorted()).toEqual(all.map(({ operationId }) => operationId).toSorted());
+  expect(faults).toEqual([]);
 });
 
 describe('the address of an operation', () => {

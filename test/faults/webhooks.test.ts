@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
-import { it as itWithServers } from '../support/deployment.js';
+import { it as itWithServers, itBehindPgBouncer } from '../support/deployment.js';
+import { SESSIONS } from '../support/pgbouncer.js';
 import type { Environment } from '../support/process.js';
 import type { Replica } from '../support/replica.js';
 import {
@@ -149,5 +150,33 @@ it('deliver each change in order and at least once to each address, whatever is 
   expect(messages.length).toBeGreaterThan(150);
   for (const { service } of replicas) expect(service.stderr).toBe('');
 });
+
+itBehindPgBouncer(
+  'deliver each change in order and at least once behind PgBouncer in transaction mode, also after it was killed',
+  async ({ postgres, pgBouncer, start }) => {
+    const receivers = await WebhookReceivers.start();
+    onTestFinished(() => receivers.stop());
+    const replicas = await Promise.all([start(WEBHOOKS), start(WEBHOOKS)]);
+    const hooks = await Promise.all(
+      replicas.map((replica, at) => receivers.listen(replica, `/${at}`)),
+    );
+    const gardeners = new Gardeners(replicas);
+    await gardeners.made(60);
+    // The replicas share sessions, of which none can keep a lock or a setting for a webhook.
+    expect((await postgres.backends()).length).toBeLessThanOrEqual(SESSIONS);
+    await pgBouncer.kill();
+    await pgBouncer.startAgain();
+    await gardeners.made(60);
+
+    await gardeners.stop();
+    const messages = await messagesOf(postgres.url);
+    for (const { receiver } of hooks) {
+      await receiver.gotLast(messages);
+      const { faults } = misdelivered(receiver.messages, messages);
+      expect({ faults, mostAtOnce: receiver.mostAtOnce }).toEqual({ faults: [], mostAtOnce: 1 });
+    }
+    for (const { service } of replicas) expect(service.stderr).toBe('');
+  },
+);
 
 type Hook = Awaited<ReturnType<WebhookReceivers['listen']>>;

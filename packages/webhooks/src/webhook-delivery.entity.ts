@@ -60,8 +60,8 @@ export class WebhookDelivery {
   @IntegerField({
     description: 'The status of the response.',
     example: 200,
-    minimum: 100,
-    maximum: 599,
+    minimum: 0,
+    maximum: 999,
     isOptional: true,
   })
   readonly status!: number | null;

@@ -21,6 +21,10 @@ import { WebhooksRepository } from './webhooks.repository.js';
 /** Beside so many, creates are measured (docs/webhooks.md). Concurrent requests can create a few more. */
 export const MAX_WEBHOOKS = 1_000;
 
+/** A new value for a column of a webhook that gets another url ($2). */
+const unlessMoved = (column: string, value: string): string =>
+  `${column} = CASE WHEN url = coalesce($2, url) THEN ${column} ELSE ${value} END`;
+
 /** What users do with webhooks. None of it runs when something else is changed. */
 @Injectable()
 export class WebhooksService {
@@ -69,7 +73,7 @@ export class WebhooksService {
   }
 
   /**
-   * A new address is tried at once. Of a new resource, the webhook gets the changes that follow.
+   * A new address is tried at once, for three days of its own. Of a new resource, the webhook gets the changes that follow.
    *
    * @throws ServiceException `webhook-not-found`, `webhook-address-not-allowed`, `body-not-valid`
    */
@@ -80,15 +84,16 @@ export class WebhooksService {
     this.check(patch);
     const { url = null, kinds = null, resources = null } = patch;
     const latest = await this.feeds.latest();
-    // What is being sent to the former address does not count. The lease ends by itself, so that nobody sends twice at once.
+    // What is being sent to the former address does not count. The lease ends by itself, so that nobody sends twice at once. The webhook
+    // keeps its place in a resource that only replicas of a newer release have.
     await this.statements.rows({
       text: `UPDATE webhooks SET url = coalesce($2, url), kinds = coalesce($3, kinds), resources = coalesce($4, resources),
           positions = (
-            SELECT coalesce(jsonb_object_agg(key, coalesce(positions -> key, value)), '{}') FROM jsonb_each($5::jsonb)
+            SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each($5::jsonb || positions)
             WHERE coalesce($4, resources) = '{}' OR key = ANY (coalesce($4, resources))
           ),
-          holder = CASE WHEN url IS DISTINCT FROM coalesce($2, url) THEN NULL ELSE holder END,
-          next_attempt_at = CASE WHEN url IS DISTINCT FROM coalesce($2, url) THEN NULL ELSE next_attempt_at END
+          ${unlessMoved('holder', 'NULL')}, ${unlessMoved('next_attempt_at', 'NULL')},
+          ${unlessMoved('failing_since', 'NULL')}, ${unlessMoved('attempts', '0')}
         WHERE id = $1`,
       values: [id, url, kinds, resources, JSON.stringify(latest)],
     });

@@ -12,7 +12,9 @@ let database: TestDatabase;
 let receiver: Receiver;
 const running = new Set<WebhookService>();
 
-async function start(environment = ENVIRONMENT): Promise<WebhookService> {
+async function start(
+  environment: Readonly<Record<string, string>> = ENVIRONMENT,
+): Promise<WebhookService> {
   const service = await WebhookService.start(database, environment);
   running.add(service);
   return service;
@@ -196,6 +198,22 @@ describe('an address that fails', () => {
     await eventually(() => expect(receiver.idsOf().slice(count)).toEqual([1, 2]));
   });
 
+  it('that replaces one that has failed for three days has three days, too', async () => {
+    const service = await start();
+    timeOf(service);
+    const { id } = await service.listen(receiver.url('/one'));
+    receiver.respond = status(500);
+    await service.create(1);
+    await failed(1);
+    await database.query(`UPDATE webhooks SET failing_since = failing_since - interval '3 days'`);
+    await service.send('PATCH', `/webhooks/${id}`, { url: receiver.url('/two') });
+    await eventually(async () =>
+      expect(await stored()).toMatchObject({ attempts: 1, holder: null }),
+    );
+    expect(receiver.idsOf('/two')).toEqual([1]);
+    await unpaused();
+  });
+
   it('is paused at once by a response 410, and can go on with what follows', async () => {
     const service = await start();
     const { id } = await service.listen(receiver.url());
@@ -311,5 +329,20 @@ describe('an address whose changes may be missing', () => {
     await other.send('POST', `/webhooks/${id}/resume`, { from: 'stopped' });
     await expectIds('/', 1);
     expect(isSigned(receiver.received[0]!, String(body['secret']))).toBe(true);
+  });
+
+  it('is late while the key is missing, and gets the change when it is back', async () => {
+    const service = await start();
+    await service.listen(receiver.url());
+    running.delete(service);
+    await service.stop();
+    const other = await start({});
+    await other.create(1);
+    await eventually(async () =>
+      expect(await other.metrics()).toMatch(/webhook_lag_seconds [\d.]*[1-9]/),
+    );
+    expect(receiver.received).toEqual([]);
+    await start();
+    await expectIds('/', 1);
   });
 });

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
 import { CONFIG } from '../../framework/src/config/config.module.js';
@@ -9,6 +10,7 @@ import { IDENTITY } from '../../framework/test/support/identity.js';
 import { PATIENCE } from '../../framework/test/support/patience.js';
 import { createTestDatabase } from '../../framework/test/support/test-database.js';
 import type { TestDatabase } from '../../framework/test/support/test-database.js';
+import { TOKEN } from '../../framework/test/support/tokens.js';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { hang, isSigned, Receiver, status } from './support/receiver.js';
@@ -128,6 +130,19 @@ describe('a webhook', () => {
     await eventually(() => expect(receiver.idsOf('/two')).toEqual([2]));
   });
 
+  it('keeps its place in a resource that only other replicas have', async () => {
+    const { id } = await service.listen(receiver.url());
+    await database.query(`UPDATE webhooks SET positions = positions || '{"loan": "7"}'`);
+    const resources = async () => {
+      const [row] = await database.query('SELECT positions FROM webhooks');
+      return Object.keys(row!['positions'] as object).toSorted();
+    };
+    await service.send('PATCH', `/webhooks/${id}`, { kinds: ['created'] });
+    expect(await resources()).toEqual(['loan', 'tool']);
+    await service.send('PATCH', `/webhooks/${id}`, { resources: ['tool'] });
+    expect(await resources()).toEqual(['tool']);
+  });
+
   it('needs its scope', async () => {
     const source = service.service.get(DataSource);
     const issued = await createToken(source, new TokenFormat(IDENTITY), {
@@ -233,6 +248,24 @@ describe('deliveries', () => {
     const left = await database.query('SELECT message_id FROM webhook_deliveries ORDER BY id');
     expect(left).toHaveLength(101);
     expect(left[0]).toEqual({ message_id: 'tool_51' });
+  });
+
+  it('on request end with their client, without an error of the service', async () => {
+    const { id } = await service.listen(receiver.url());
+    let ended: Promise<unknown> = Promise.resolve();
+    receiver.respond = (response) => (ended = once(response, 'close'));
+    const client = new AbortController();
+    const { port } = service.service.address;
+    const sent = fetch(`http://127.0.0.1:${port}/webhooks/${id}/test`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${TOKEN}` },
+      signal: client.signal,
+    });
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    client.abort();
+    await expect(sent).rejects.toThrow();
+    await ended;
+    expect(await service.metrics()).toContain('refusals_total{error="50000"} 0\n');
   });
 
   it('on request are not too many at once', async () => {

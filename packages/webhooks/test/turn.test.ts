@@ -113,6 +113,15 @@ describe('a turn', () => {
     expect(send).not.toHaveBeenCalled();
   });
 
+  it('leaves later changes to the next turn, which can have other kinds', async () => {
+    const { turn, send } = turnOf({}, { kinds: ['removed'] }, '2');
+    expect((await turn.run()).positions).toEqual({ tool: '2', loan: '5' });
+    expect(send).not.toHaveBeenCalled();
+    // A server that has taken over can lack all changes up to the newest position.
+    const other = turnOf({ feeds: { next: () => Promise.resolve([change(9)]) } }).turn;
+    expect((await other.run()).positions).toEqual({});
+  });
+
   it('begins with the newest change of a resource that is new', async () => {
     const { turn, send } = turnOf({}, { positions: {} });
     expect((await turn.run()).positions).toEqual({ tool: '3', loan: '5' });

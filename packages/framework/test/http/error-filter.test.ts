@@ -113,6 +113,15 @@ describe('the filter', () => {
     expect(log).toMatchObject([{ level: 'warn', error: 50300, reason: 'connection refused' }]);
   });
 
+  it('does not report work that has ended because its client has left', () => {
+    const reason: unknown = AbortSignal.abort().reason;
+    expect(answerTo(reason, { closed: true })).toEqual([]);
+    expect(log).toEqual([]);
+    answerTo(reason);
+    answerTo(new Error('broken'), { closed: true });
+    expect(log).toMatchObject([{ level: 'error' }, { level: 'error' }]);
+  });
+
   it('leaves a complete answer unchanged', () => {
     expect(answerTo(new Error('late'), { headersSent: true, writableEnded: true })).toEqual([]);
   });

@@ -76,9 +76,10 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     );
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
     // Documents are written without a database.
-    if (this.dataSource.isInitialized && this.courier.isConfigured) this.running = this.run();
+    if (!this.dataSource.isInitialized) return;
+    if (this.courier.isConfigured || (await this.lacksKey())) this.running = this.run();
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -106,6 +107,20 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     return waitingSince === undefined ? 0 : Math.max(0, Date.now() - waitingSince) / 1_000;
   }
 
+  /** Whether webhooks wait for a key that is missing. They are counted, and get late. */
+  private async lacksKey(): Promise<boolean> {
+    try {
+      const { active } = await this.rows.figures();
+      if (active === 0) return false;
+      const text = 'webhooks get no messages: WEBHOOK_SECRET_KEY is missing';
+      this.logger.error({ event: 'webhook', active }, text);
+      return true;
+    } catch (error) {
+      this.report(error);
+      return false;
+    }
+  }
+
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     let checkedAt = -Infinity;
@@ -116,7 +131,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
           checkedAt = performance.now();
         }
         this.moveSlow();
-        if (this.figures.active > 0) await this.claim();
+        if (this.figures.active > 0 && this.courier.isConfigured) await this.claim();
         this.reported = undefined;
       } catch (error) {
         this.report(error);

@@ -88,8 +88,11 @@ export class Turn {
   async run(): Promise<Served> {
     const behind = await this.oldestFirst(this.backlogs());
     for (let next = behind.shift(); next !== undefined && !this.isOver; next = behind.shift()) {
-      const { resource, newest } = next;
-      const changes = await this.read(next);
+      const { resource } = next;
+      const newest = BigInt(next.newest);
+      const read = await this.read(next);
+      // Later changes are for the next turn: meanwhile, the webhook may have got other kinds.
+      const changes = read.filter(({ position }) => position <= newest);
       for (const change of changes) {
         const end = await this.pass(resource, change);
         if (end !== undefined) return end;
@@ -98,7 +101,7 @@ export class Turn {
         this.hasMoved = true;
       }
       // A read that others have begun can be older than the newest position: then the next turn goes on.
-      if (changes.length > 0 && next.position < BigInt(newest)) behind.push(next);
+      if (changes.length > 0 && next.position < newest) behind.push(next);
     }
     return this.served({});
   }

@@ -43,7 +43,9 @@ export class Secrets {
     const bytes = Buffer.from(text, 'base64');
     const begin = SIZES.iv + SIZES.tag;
     try {
-      const decipher = createDecipheriv(CIPHER, this.key, bytes.subarray(0, SIZES.iv))
+      const iv = bytes.subarray(0, SIZES.iv);
+      // Without its length, Node.js takes the first bytes of a tag for a tag.
+      const decipher = createDecipheriv(CIPHER, this.key, iv, { authTagLength: SIZES.tag })
         .setAAD(Buffer.from(context))
         .setAuthTag(bytes.subarray(SIZES.iv, begin));
       return decipher.update(bytes.subarray(begin), undefined, 'utf8') + decipher.final('utf8');

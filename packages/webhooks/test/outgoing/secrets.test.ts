@@ -54,6 +54,12 @@ describe('a secret', () => {
     expect(() => secrets.open(`${keyId}.AAAA`, '1')).toThrow('is damaged');
   });
 
+  it('is not opened with a part of its tag', () => {
+    const [keyId, text = ''] = secrets.seal('', '1').split('.');
+    const cut = Buffer.from(text, 'base64').subarray(0, 16).toString('base64');
+    expect(() => secrets.open(`${keyId}.${cut}`, '1')).toThrow('is damaged');
+  });
+
   it('of another key is told from a damaged one', () => {
     const sealed = new Secrets(randomBytes(32)).seal(secrets.generate(), '1');
     const error = 'Another key has encrypted the secret of a webhook.';

@@ -52,6 +52,8 @@ export class ErrorFilter implements ExceptionFilter {
     const response = http.getResponse<Response>();
     // The client disconnected before the end of its request.
     if (request.destroyed && !request.complete) return;
+    // It disconnected later, and `RequestSignal` has ended the work.
+    if (response.closed && thrown instanceof Error && thrown.name === 'AbortError') return;
 
     const errorResponse = toErrorResponse(thrown, this.config.identity.name);
     if (errorResponse.status >= 500) this.report(thrown, request, errorResponse.body);
