@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isWithin } from '../../packages/framework/src/config/node-version.js';
 
@@ -65,6 +65,14 @@ describe('an old Node.js', () => {
     expect(await readdir(folder)).toEqual(['old.cjs']);
     const other = await import('../../packages/create-service/src/node-version.js');
     expect(String(other.isWithin)).toBe(String(isWithin));
+  });
+
+  it('is asked to load nothing of its own before', async () => {
+    for (const command of ['framework/src/cli/start.js', 'create-service/src/create-service.js']) {
+      const source = await readFile(join('packages', command), 'utf8');
+      const files = source.matchAll(/^import .*'(\..*)';$/gm);
+      expect(Array.from(files, ([, file]) => basename(file!))).toEqual(['node-version.js']);
+    }
   });
 
   it('is refused before the build', () => {

@@ -1,11 +1,14 @@
 #!/usr/bin/env node
-// First: an old Node.js cannot load the rest.
+// First: an old Node.js cannot load the rest, and so must not be asked to before.
 import '../config/node-version.js';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { findTaken } from './taken.js';
+
+const { startVariables } = await import('./start-variables.js');
+const { findTaken } = await import('./taken.js');
+const { findUnreachable } = await import('./unreachable.js');
 
 /* `start-service build/main.js` builds the service, writes its client, and becomes the service. `npm start` runs it with `exec`,
    because npm does not pass signals through its shell. npm's `prestart` would not run with the setting `ignore-scripts`.
@@ -15,10 +18,15 @@ import { findTaken } from './taken.js';
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
 const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
-const mistakes = await findTaken(name);
+const say = (text) => void process.stdout.write(`${name}: ${text}\n`);
+const variables = startVariables();
+const mistakes = await findTaken(name, variables);
+// Whoever has to mend something else is not kept waiting.
+const patience = mistakes.length > 0 ? 0 : undefined;
+mistakes.push(...(await findUnreachable(variables, say, patience)));
 for (const line of mistakes) process.stderr.write(`${name}: ${line}\n`);
 if (mistakes.length > 0) process.exit(1);
-process.stdout.write(`${name}: building\n`);
+say('building');
 const build = spawnSync('npm', ['run', '--silent', script], { stdio: 'inherit', shell: isWindows });
 if (build.status !== 0) process.exit(build.status ?? 1);
 if (basename(program) === 'main.js') {

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { parseEnv } from 'node:util';
+import { textOf } from './start-variables.js';
 
 /* What a start cannot succeed with, found before the build takes its time. The service itself checks all variables. */
 
@@ -21,10 +20,10 @@ const TIMEOUT = 5_000;
 
 /**
  * @param {string} service its name
+ * @param {Readonly<Record<string, string | undefined>>} variables
  * @returns a line for each port that is taken, and one for what to do. Empty if the start can succeed
  */
-export async function findTaken(service) {
-  const variables = { ...parseEnv(textOf('.env').replaceAll('\uFEFF', '')), ...process.env };
+export async function findTaken(service, variables) {
   const taken = [];
   for (const { name, host: hostName, fallback } of LISTENERS) {
     const host = variables[hostName]?.trim() || '127.0.0.1';
@@ -96,14 +95,5 @@ async function isRunningHere(service) {
     }
   } catch {
     return false;
-  }
-}
-
-/** @param {string} file */
-function textOf(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
   }
 }

@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { findUnreachable } from '../../src/cli/unreachable.js';
 import { startEmbeddedPostgres } from '../../../local/src/embedded-postgres.js';
 import { query } from '../../../local/test/support.js';
 
@@ -38,12 +39,24 @@ async function takenPort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function start(env: NodeJS.ProcessEnv) {
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+function spawnStart(env: NodeJS.ProcessEnv) {
   const { DATABASE_URL: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, [START, 'service.js'], {
+  return spawn(process.execPath, [START, 'service.js'], {
     cwd: folder,
     env: { ...inherited, PORT: '0', MANAGEMENT_PORT: '0', ...env },
   });
+}
+
+async function start(env: NodeJS.ProcessEnv) {
+  const child = spawnStart(env);
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -106,4 +119,74 @@ it('leaves to the service what is no database', async () => {
 
 it('leaves a wrong value to the service, which names all of them', async () => {
   expect(await start({ PORT: 'http', MANAGEMENT_PORT: '70000' })).toMatchObject({ code: 0 });
+});
+
+describe('a database that is out of reach', () => {
+  const remedy = (name: string) =>
+    `start it, correct the address, or unset ${name} to use the embedded PostgreSQL`;
+
+  it('is told before the build, at once beside another mistake', async () => {
+    const [taken, free] = [await takenPort(), await freePort()];
+    const url = `postgres://tools:secret@127.0.0.1:${free}/tools`;
+    expect(await start({ PORT: String(taken), DATABASE_URL: url })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `tool-library: PORT: port ${taken} on 127.0.0.1 is already in use
+tool-library: set PORT, in the environment or in .env
+tool-library: DATABASE_URL: no server accepts connections at 127.0.0.1:${free} (ECONNREFUSED): ${remedy('DATABASE_URL')}
+`,
+    });
+    expect(existsSync(join(folder, 'built'))).toBe(false);
+  });
+
+  it('is waited for before the build', async () => {
+    const port = await freePort();
+    const database = createServer((socket) => void socket.destroy());
+    onTestFinished(() => void database.close());
+    const child = spawnStart({ DATABASE_URL: `postgres://tools@127.0.0.1:${port}/tools` });
+    let stdout = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      stdout += part;
+      if (part.includes('waiting')) database.listen(port, '127.0.0.1');
+    });
+    const [code] = (await once(child, 'close')) as [number | null];
+    const place = `127.0.0.1:${port} (ECONNREFUSED)`;
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `tool-library: waiting up to 30 s for the database at ${place}
+tool-library: building
+started
+`,
+    });
+  });
+
+  it('is given up after a time, if all of its servers are', async () => {
+    const port = await freePort();
+    const file = join(folder, 'url');
+    await writeFile(file, `postgres://tools:secret@127.0.0.1:${port},[::1]:${port}/tools\n`);
+    const said: string[] = [];
+    const say = (text: string) => void said.push(text);
+    const where = `127.0.0.1:${port}, [::1]:${port} (ECONNREFUSED)`;
+    expect(await findUnreachable({ DATABASE_URL_FILE: file }, say, 1_000)).toEqual([
+      `DATABASE_URL_FILE: no server accepts connections at ${where}: ${remedy('DATABASE_URL_FILE')}`,
+    ]);
+    expect(said).toEqual([`waiting up to 1 s for the database at ${where}`]);
+    const other = await takenPort();
+    const DATABASE_URL = `postgresql://tools@127.0.0.1:${port},127.0.0.1:${other}/tools`;
+    expect(await findUnreachable({ DATABASE_URL }, say, 0)).toEqual([]);
+  });
+
+  it.each([
+    '',
+    'mysql://127.0.0.1:1/tools',
+    'postgres:///tools?host=/run/postgresql',
+    'postgres://127.0.0.1:1/tools?host=db.test',
+    'postgres://tools@%2Frun%2Fpostgresql/tools',
+    'postgres://127.0.0.1:99999/tools',
+    // Passwords that are not encoded, of which nothing may be printed.
+    'postgres://tools:1/2@127.0.0.1:1/tools',
+    'postgres://tools:1#2@127.0.0.1:1/tools',
+  ])('is left to the service if the URL is %j', async (url) => {
+    expect(await findUnreachable({ DATABASE_URL: url }, () => {}, 0)).toEqual([]);
+  });
 });
