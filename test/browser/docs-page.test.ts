@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -125,6 +134,13 @@ type Language = (typeof LANGUAGES)[number];
 /** Chooses the language of the code samples. */
 async function choose(page: Page, language: string): Promise<void> {
   await page.getByRole('radio', { name: language }).check();
+}
+
+async function enterTokenInSwaggerUi(page: Page): Promise<void> {
+  await page.locator('.authorize.unlocked').click();
+  await page.getByLabel('auth-bearer-value').fill(TOKEN);
+  await page.getByRole('button', { name: 'Apply credentials' }).click();
+  await page.locator('.authorize.locked').waitFor();
 }
 
 async function showTokenInSamples(page: Page): Promise<void> {
@@ -1006,6 +1022,18 @@ describe.skipIf(EXAMPLE !== undefined)('a request', () => {
     expect(curl).toContain(`--data-binary '@plants.ndjson'`);
   });
 
+  it('says that its file was changed after the choice, which browsers do not send', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'changed-file-'));
+    const file = join(folder, 'plants.ndjson');
+    await writeFile(file, '{"id":2001,"name":"Aloe"}\n');
+    const form = await operation(page, 'importPlants');
+    await form.locator('[type="file"]').setInputFiles(file);
+    await utimes(file, new Date(), new Date(Date.now() + 60_000));
+    await form.getByRole('button', { name: 'Send' }).click();
+    await form.getByText('The file was changed or removed after you chose it.').waitFor();
+    await rm(folder, { recursive: true });
+  });
+
   it('is a curl line that works when pasted, whatever the plant is called', async () => {
     const id = '9223372036854775806';
     const plant = { name: `It's "50%" \\ $HOME \`id\` !! 🌵\n`, tag: "'; exit 1; '" };
@@ -1399,6 +1427,31 @@ describe('Swagger UI', () => {
     expect(faults).toEqual([]);
   });
 
+  it('keeps and forgets a token where the reader of the docs page has chosen: in all tabs, or in this one', async () => {
+    const { page, faults } = await openDocs(browser, service.url);
+    const places = () =>
+      page.evaluate(() =>
+        [localStorage, sessionStorage].map((storage) => storage.getItem('authorized') !== null),
+      );
+    for (const [isOfTab, kept] of [
+      [false, [true, false]],
+      [true, [false, true]],
+    ] as const) {
+      await page.goto(`${service.url}/docs`);
+      await page.locator('.token-button').click();
+      await page.getByLabel('Keep the token in this tab only').setChecked(isOfTab);
+      await page.goto(`${service.url}/docs/swagger-ui`);
+      await enterTokenInSwaggerUi(page);
+      expect({ isOfTab, places: await places() }).toEqual({ isOfTab, places: kept });
+      await page.reload();
+      await page.locator('.authorize.locked').click();
+      await page.getByRole('button', { name: 'Remove authorization' }).click();
+      await page.locator('.authorize.unlocked').waitFor();
+      expect(await places()).toEqual([false, false]);
+    }
+    expect(faults).toEqual([]);
+  });
+
   it('sends every digit of an example, and any id', async () => {
     const { page } = await openDocs(browser, service.url);
     await authorize(page, TOKEN);
@@ -1615,10 +1668,7 @@ describe.each(Object.entries(UNUSABLE_STORAGE))(
     it('Swagger UI works', async () => {
       const { page, faults } = await openDocs(browser, service.url, {}, script);
       await page.goto(`${service.url}/docs/swagger-ui`);
-      await page.locator('.authorize.unlocked').click();
-      await page.getByLabel('auth-bearer-value').fill(TOKEN);
-      await page.getByRole('button', { name: 'Apply credentials' }).click();
-      await page.locator('.authorize.locked').waitFor();
+      await enterTokenInSwaggerUi(page);
       await page.getByRole('button', { name: 'Close' }).click();
       await page.locator('[id$="-listPlants"] .opblock-summary-control').click();
       await page.getByRole('button', { name: 'Try it out' }).click();

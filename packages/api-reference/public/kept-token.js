@@ -3,7 +3,7 @@
 import { inBrowser, inTab } from './storage.js';
 import { problemOfHeader, reasonOf } from './unsent.js';
 
-/** Swagger UI has its token there, too. */
+/** With the name and the form that Swagger UI gives it. */
 const KEY = 'authorized';
 
 /** Whether tokens shall stay in this tab, also after a sign-in, which leaves the page. */

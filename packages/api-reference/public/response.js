@@ -4,7 +4,7 @@ import { curlOf } from './curl.js';
 import { offerToGoOn } from './go-on.js';
 import { indentedJson } from './indented-json.js';
 import { isEvents, isJson, isStream } from './media-types.js';
-import { reasonOf } from './unsent.js';
+import { isStale, reasonOf } from './unsent.js';
 
 /** What the page shows at first, in colors, at most on request, and keeps for the download. In lines, characters and bytes. */
 const LINES = 100;
@@ -55,13 +55,10 @@ export async function showResponse(form, request, sending) {
     if (isEvents(response) && end === '') end = '. Ended by the service';
   } catch (error) {
     if (sending.signal.aborted) end = '. Canceled';
-    else
-      showProblem(
-        view,
-        response
-          ? 'The connection broke before the end of the response.'
-          : `No response. ${reasonOf(error)}.`,
-      );
+    else if (response) showProblem(view, 'The connection broke before the end of the response.');
+    else if (await isStale(request.body)) {
+      showProblem(view, 'The file was changed or removed after you chose it. Choose it again.');
+    } else showProblem(view, `No response. ${reasonOf(error)}.`);
   }
   clearInterval(clock);
   state = '';

@@ -64,10 +64,3 @@ export const inBrowser = new Kept('localStorage');
 
 /** For this tab, until it is closed. */
 export const inTab = new Kept('sessionStorage');
-
-/** Whether the browser keeps anything. */
-export function keepsData() {
-  const isKept = inBrowser.write('trial', true);
-  inBrowser.remove('trial');
-  return isKept;
-}

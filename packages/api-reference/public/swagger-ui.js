@@ -1,12 +1,29 @@
 /* global SwaggerUIBundle */
 
 import { indentedJson } from './indented-json.js';
-import { currentToken, forgetToken, keeperOfToken } from './kept-token.js';
-import { keepsData } from './storage.js';
+import { currentToken, forgetToken, keepToken } from './kept-token.js';
 
 const token = currentToken();
-// Swagger UI would stop at what is no token.
-if (token === undefined) forgetToken();
+
+/**
+ * What is entered and forgotten here is the token of the docs page. Swagger UI itself would keep it for all tabs, also if the reader
+ * wants it in this tab only, and would stop where the browser keeps nothing.
+ */
+const sharedToken = {
+  statePlugins: {
+    auth: {
+      wrapActions: {
+        persistAuthorizationIfNeeded:
+          (_original, { authSelectors }) =>
+          () => {
+            const value = authSelectors.authorized().getIn(['bearerAuth', 'value']);
+            if (value) keepToken(value);
+            else forgetToken();
+          },
+      },
+    },
+  },
+};
 
 /** Swagger UI has no field for these items of an array, and would report each of them as a fault. */
 const fieldsOfIds = ({ React, getComponent }) => {
@@ -62,14 +79,10 @@ const ui = SwaggerUIBundle({
   url,
   responseInterceptor: withExactIntegers,
   deepLinking: true,
-  // The token is shared with the docs page. Swagger UI would stop where the browser keeps nothing.
-  persistAuthorization: keepsData(),
   // By default a service on the internet is asked whether the document is valid.
   validatorUrl: 'none',
-  plugins: [fieldsOfIds, exactResponses, exactExamples],
+  plugins: [sharedToken, fieldsOfIds, exactResponses, exactExamples],
   onComplete() {
-    // It does not look for it there.
-    if (token !== undefined && keeperOfToken() === 'tab')
-      ui.preauthorizeApiKey('bearerAuth', token);
+    if (token !== undefined) ui.preauthorizeApiKey('bearerAuth', token);
   },
 });

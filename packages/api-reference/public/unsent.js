@@ -11,3 +11,15 @@ export function problemOfHeader(value) {
   const [character] = /[\u{100}-\u{10FFFF}]/u.exec(value) ?? [];
   return character ? `A header field cannot have the character \u201C${character}\u201D.` : '';
 }
+
+/** Whether a file was changed or removed after the reader chose it: browsers do not send it then. */
+export function isStale(body) {
+  if (!(body instanceof Blob)) return Promise.resolve(false);
+  return body
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => false,
+      () => true,
+    );
+}

@@ -63,8 +63,7 @@ export function renderReference(
       </section>
       ${operations} ${general.map((section) => textSection(section))} ${schemasSection(definitions)}
       <p class="note">
-        The operations in <a href="${swaggerUi}">Swagger UI</a>, which rounds ids beyond 2^53 in
-        examples.
+        The operations in <a href="${swaggerUi}">Swagger UI</a>, which shows no limits beyond 2^53.
       </p>
     </main>
     ${tokenDialog(endpoints, options)} ${responseTemplate(issuer !== undefined)}
