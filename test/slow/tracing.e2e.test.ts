@@ -181,6 +181,63 @@ describe('traces', () => {
     });
   });
 
+  it('have statements of which docs/slow-queries.md tells the operation', async () => {
+    const page = await readFile('docs/slow-queries.md', 'utf8');
+    const [, cases = ''] = /^SELECT (CASE\n[^]*?\n +END) AS operation/m.exec(page) ?? [];
+    const operationsOf = async (id: string) => {
+      const { traceId } = await lineOf(id);
+      const spans = await vi.waitFor(() => {
+        const found = collector.trace(traceId);
+        expect(found.some(({ kind }) => kind === KIND.server)).toBe(true);
+        return found;
+      }, PATIENCE);
+      const rows = await service.database.query(
+        `SELECT DISTINCT ${cases} AS operation FROM unnest($1::text[]) AS query`,
+        [spans.flatMap(({ attributes }) => attributes['db.query.text'] ?? [])],
+      );
+      // Such as COMMIT.
+      return rows.map(({ operation }) => operation).filter((operation) => operation !== 'other');
+    };
+    const json = { 'Content-Type': 'application/json' };
+    const requests: readonly (readonly [
+      request: string,
+      operation: string,
+      headers?: Record<string, string>,
+      body?: string,
+    ])[] = [
+      ['POST /plants', 'POST /plants, one at a time', json, '{"id":71,"name":"Aloe","tag":"old"}'],
+      ['GET /plants/71', 'GET /plants/{id}'],
+      ['GET /plants', 'list or export'],
+      ['GET /plants/export', 'list or export'],
+      ['GET /plants?ids=71,72', 'list with ids'],
+      ['GET /plants?sort=tag', 'list with sort'],
+      ['GET /plants?tag=old', 'list or export with tag'],
+      ['GET /plants?name=alo', 'list or export with name'],
+      ['PUT /plants/71', 'PUT and PATCH /plants/{id}', json, '{"name":"Aloe"}'],
+      ['DELETE /plants/71', 'If-Match of PUT, PATCH and DELETE', { 'If-Match': '"another"' }],
+      ['DELETE /plants/71', 'DELETE /plants/{id}'],
+    ];
+    for (const [at, [request, operation, headers = {}, body]] of requests.entries()) {
+      const id = `operation-${at}`;
+      const [method = '', path = ''] = request.split(' ');
+      await service.request(method, path, {
+        headers: { 'X-Request-Id': id, ...headers },
+        ...(body !== undefined && { body }),
+      });
+      expect({ request, operations: await operationsOf(id) }).toEqual({
+        request,
+        operations: [operation],
+      });
+    }
+    // Half of them conflict with the others.
+    const lines = Array.from({ length: 20 }, (_, n) => `{"id":${80 + (n % 10)},"name":"${n}"}\n`);
+    await service.request('POST', '/plants/import', {
+      headers: { 'X-Request-Id': 'import', 'Content-Type': 'application/x-ndjson' },
+      body: lines.join(''),
+    });
+    expect(await operationsOf('import')).toContain('POST /plants, several at a time; import');
+  });
+
   it('contain a statement in the trace of each request that waited for it', async () => {
     const ids = Array.from({ length: 30 }, (_, index) => 100 + index);
     const unlock = await lockPlants(service.database);
