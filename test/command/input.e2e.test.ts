@@ -222,6 +222,7 @@ it.each([
     'is compressed with gzip: gunzip -c a.csv.gz | plant-store import --format csv -',
   ],
   ['a.csv', gzipSync(CSV), 'is compressed with gzip: gunzip -c a.csv |'],
+  [`It's.csv.gz`, gzipSync(CSV), String.raw`gunzip -c 'It'\''s.csv.gz' | plant-store import `],
   ['a.ndjson', gzipSync('{}'), 'gunzip -c a.ndjson | plant-store import -\n'],
   ['a.xlsx', Buffer.from('PK\x03\x04\x14\0', 'latin1'), WORKBOOK],
   ['a.xls', Buffer.from('d0cf11e0a1b11ae1', 'hex'), WORKBOOK],
@@ -235,6 +236,16 @@ it.each([
   expect(piped.stderr).toMatch(/^plant-store: stdin is /);
   expect([code, piped.code]).toEqual([2, 2]);
   expect(listener).not.toHaveBeenCalled();
+});
+
+it('says how to import a compressed file instead of standard input', async () => {
+  for (const option of ['', '--format csv ']) {
+    const stdin = Readable.from([gzipSync(CSV)]);
+    const { stderr } = await run(['import', ...option.split(' ').slice(0, -1), '-'], { stdin });
+    expect(stderr).toBe(
+      `plant-store: stdin is compressed with gzip: gunzip -c FILE | plant-store import ${option}-\n`,
+    );
+  }
 });
 
 function bigEndian(text: string): Buffer {

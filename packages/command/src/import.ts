@@ -21,6 +21,7 @@ import type { Rejection } from './errors-file.js';
 import { formatOf } from './formats.js';
 import { unescapeFormula } from './csv/formulas.js';
 import type { Format } from './formats.js';
+import { choiceOf } from './help.js';
 import { checkSource, checkText, inputOf, nameOf, refusedPath } from './inputs.js';
 import { NewFile } from './new-file.js';
 import { Progress } from './progress.js';
@@ -66,8 +67,9 @@ export async function importFiles(
   const names: ColumnNames = options.map ?? new Map();
   const convertText = unescapeFormulas ? unescapeFormula : undefined;
   const { refused: refusedFile, separator } = options;
-  const command = connection.service.identity.name;
-  for (const file of files) await checkText(file, command);
+  const { identity, defaultResource } = connection.service;
+  const command = `${identity.name} import${choiceOf(name, '--resource', defaultResource)}`;
+  for (const file of files) await checkText(file, command, options.format);
   const sources = files.map((file) => {
     const format = formatOf(file, options.format);
     const isCsv = format === 'csv';
@@ -106,7 +108,7 @@ export async function importFiles(
   if (inputError?.exitCode === EXIT.usage && !run.hasSent) throw inputError;
   run.report(terminal, options.json);
   if (thrown === undefined) return run.refused > 0 ? EXIT.refused : EXIT.done;
-  progress.print(explain(thrown, signal, command));
+  progress.print(explain(thrown, signal, identity.name));
   progress.print(
     `The import is incomplete. ${remedyFor(thrown)} it again: what is stored stays, and is not stored twice.`,
   );

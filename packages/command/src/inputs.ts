@@ -17,7 +17,7 @@ const BEGINNING = 64 * 1024;
 const LEAST = 4;
 
 export interface Source {
-  /** The name of the command, for what it says to run. */
+  /** What imports this resource, such as `tool-library import --resource loans`, for what the command says to run. */
   readonly command: string;
   /** `-` is stdin. */
   readonly file: string;
@@ -28,26 +28,46 @@ export interface Source {
   readonly convertText: TextConversion | undefined;
 }
 
+const STDIN = 'stdin';
+
 const WORKBOOK = 'is a workbook of a spreadsheet: save it there as CSV in UTF-8, and import that';
 
-/** @throws CommandError if a file is no text, whatever its extension */
-export async function checkText(file: string, command: string): Promise<void> {
+/**
+ * @param format if the arguments name it
+ * @throws CommandError if a file is no text, whatever its extension
+ */
+export async function checkText(
+  file: string,
+  command: string,
+  format: Format | undefined,
+): Promise<void> {
   const isFile = (await stat(file).catch(() => undefined))?.isFile();
   if (!isFile) return;
   const beginning = createReadStream(file, { end: LEAST - 1 }).toArray() as Promise<Buffer[]>;
   // What cannot be read is told later.
   const [begun] = await beginning.catch(() => []);
-  if (begun !== undefined) requireText(file, begun, command);
+  if (begun !== undefined) requireText(file, begun, command, format);
 }
 
-function requireText(name: string, begun: Buffer, command: string): void {
+function requireText(
+  name: string,
+  begun: Buffer,
+  command: string,
+  format: Format = name.includes('.csv') ? 'csv' : 'ndjson',
+): void {
   const digits = begun.toString('hex', 0, LEAST);
   const isGzip = digits.startsWith('1f8b');
   // Of Office Open XML, which is a ZIP archive, and of the format before it.
   if (!isGzip && digits !== '504b0304' && digits !== 'd0cf11e0') return;
-  const format = name.includes('.csv') ? '--format csv ' : '';
-  const gunzip = `is compressed with gzip: gunzip -c ${name} | ${command} import ${format}-`;
+  const option = format === 'csv' ? '--format csv ' : '';
+  const gunzip = `is compressed with gzip: gunzip -c ${inShell(name)} | ${command} ${option}-`;
   throw new InputError(EXIT.usage, `${name} ${isGzip ? gunzip : WORKBOOK}`);
+}
+
+/** The argument of a shell that names a file. Standard input has no name there. */
+function inShell(name: string): string {
+  if (name === STDIN) return 'FILE';
+  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
@@ -80,7 +100,7 @@ async function checkBeginning(source: Source): Promise<void> {
 }
 
 export function nameOf({ file }: Source): string {
-  return file === '-' ? 'stdin' : file;
+  return file === '-' ? STDIN : file;
 }
 
 export function refusedPath({ file, format }: Source): string {
@@ -95,7 +115,7 @@ export async function inputOf(
   say?: (text: string) => void,
 ): Promise<Input> {
   const name = nameOf(source);
-  const utf8 = checkedText(name, bytes, source.command);
+  const utf8 = checkedText(name, bytes, source);
   if (source.format === 'ndjson') return ndjsonInput(name, withoutByteOrderMark(utf8));
   const { CsvInput } = await import('./csv/csv.js');
   const { columns, names, convertText, separator } = source;
@@ -106,7 +126,7 @@ export async function inputOf(
 async function* checkedText(
   name: string,
   bytes: AsyncIterable<Buffer>,
-  command: string,
+  source: Source,
 ): AsyncGenerator<Buffer> {
   let begun: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of bytes) {
@@ -115,16 +135,16 @@ async function* checkedText(
       begun = Buffer.concat([begun, chunk]);
       const hasLine = begun.length >= LEAST && (begun.includes('\n') || begun.includes('\r'));
       if (!hasLine && begun.length < BEGINNING) continue;
-      yield checked(name, begun, command);
+      yield checked(name, begun, source);
       begun = undefined;
     }
   }
-  if (begun !== undefined) yield checked(name, begun, command);
+  if (begun !== undefined) yield checked(name, begun, source);
 }
 
 /** In UTF-16, bytes begin with its byte order mark, or every other byte of Latin letters is NUL. */
-function checked(name: string, begun: Buffer, command: string): Buffer {
-  requireText(name, begun, command);
+function checked(name: string, begun: Buffer, { command, format }: Source): Buffer {
+  requireText(name, begun, command, format);
   const mark = begun.length < 2 ? 0 : begun.readUInt16BE();
   if (mark !== 0xfeff && mark !== 0xfffe && !begun.subarray(0, LEAST).includes(0)) return begun;
   throw new InputError(
