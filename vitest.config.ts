@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer } from 'vitest/node';
+import type { TestSpecification } from 'vitest/node';
 import { EXAMPLE } from './test/support/application.js';
 
 const BUILD = 'test/support/build.ts';
@@ -18,6 +20,20 @@ const withRealTimeouts = { provide: { hasRealTimeouts: true } };
 
 /** They promise times, while many clients keep the processors busy: beside other tests, they would measure those. */
 const TIMED = ['test/faults/feed-load.test.ts', 'test/faults/issued-tokens.test.ts'];
+
+/** It waits for locks more than two minutes. Vitest starts large files first: this one, which is small, would end alone. */
+const LONGEST = 'test/slow/locked-row-doors.e2e.test.ts';
+
+/** Starts it before the other slow tests. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLongest = ({ moduleId }: TestSpecification) => moduleId.endsWith(LONGEST);
+    const sorted = await super.sort(files);
+    const others = sorted.filter((file) => !isLongest(file));
+    const start = others.findIndex(({ project }) => project.name === 'slow');
+    return others.toSpliced(start, 0, ...sorted.filter(isLongest));
+  }
+}
 
 const ofTheService = {
   // Loading Nest and TypeORM anew for each file takes a third of the time.
@@ -42,6 +58,7 @@ export default defineConfig({
     server: { deps: { external: [/\/dist(-[\w-]+)?\//] } },
     // Many tests wait for time to pass, so there can be more of them than processors.
     maxWorkers: 6,
+    sequence: { sequencer: LongestFirst },
     coverage: {
       include: [
         'src/**/*.ts',
