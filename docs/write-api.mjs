@@ -12,22 +12,30 @@ const PACKAGES = ['framework', 'changes', 'webhooks', 'client', 'local', 'comman
 
 const printer = ts.createPrinter({ removeComments: true });
 
-for (const name of PACKAGES) {
-  const folder = new URL(`../packages/${name}/`, import.meta.url);
-  const { exports } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
-  const doors = Object.entries(exports).flatMap(([door, { types }]) =>
-    types === undefined ? [] : [[door, fileURLToPath(new URL(types, folder))]],
-  );
-  const program = ts.createProgram(
-    doors.map(([, file]) => file),
-    { module: ts.ModuleKind.NodeNext, skipLibCheck: true, noEmit: true },
-  );
+const packages = await Promise.all(
+  PACKAGES.map(async (name) => {
+    const folder = new URL(`../packages/${name}/`, import.meta.url);
+    const { exports } = JSON.parse(await readFile(new URL('package.json', folder), 'utf8'));
+    const doors = Object.entries(exports).flatMap(([door, { types }]) =>
+      types === undefined ? [] : [[door, fileURLToPath(new URL(types, folder))]],
+    );
+    return { name, folder, doors };
+  }),
+);
+
+// One for all packages: what takes time is to read the declarations of NestJS and TypeORM.
+const program = ts.createProgram(
+  packages.flatMap(({ doors }) => doors.map(([, file]) => file)),
+  { module: ts.ModuleKind.NodeNext, skipLibCheck: true, noEmit: true },
+);
+
+for (const { name, folder, doors } of packages) {
   if (name === 'framework') {
-    const names = undocumentedOf(program, doors.find(([door]) => door === '.')[1]);
+    const names = undocumentedOf(doors.find(([door]) => door === '.')[1]);
     if (names.length > 0)
       fail(`packages/framework: no docstring, or no @example: ${names.join(', ')}`);
   }
-  const report = doors.map(([door, file]) => doorReport(program, door, file)).join('\n');
+  const report = doors.map(([door, file]) => doorReport(door, file)).join('\n');
   const file = new URL('api.d.txt', folder);
   const written = await readFile(file, 'utf8').catch(() => '');
   if (written === report) continue;
@@ -41,14 +49,14 @@ function fail(message) {
   process.exitCode = 1;
 }
 
-function doorReport(program, door, file) {
-  const texts = exportsOf(program, file).flatMap(({ exported, target }) =>
+function doorReport(door, file) {
+  const texts = exportsOf(file).flatMap(({ exported, target }) =>
     (target.declarations ?? []).map((declaration) => `${exported.name}: ${textOf(declaration)}\n`),
   );
   return `// ${door}\n\n${texts.join('')}`;
 }
 
-function exportsOf(program, file) {
+function exportsOf(file) {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(file);
   if (source === undefined) throw new Error(`${file} is missing: npm run build:packages`);
@@ -63,9 +71,9 @@ function exportsOf(program, file) {
 }
 
 /** Each name has a docstring; a value has an `@example` as well, which may be at a method. */
-function undocumentedOf(program, file) {
+function undocumentedOf(file) {
   const checker = program.getTypeChecker();
-  const undocumented = exportsOf(program, file).filter(({ exported, target }) => {
+  const undocumented = exportsOf(file).filter(({ exported, target }) => {
     const tags = [exported, target].flatMap((symbol) => symbol.getJsDocTags(checker));
     if (tags.some((tag) => tag.name === 'deprecated')) return false;
     if (target.getDocumentationComment(checker).length === 0) return true;
