@@ -65,6 +65,7 @@ const CHECK = `import ${JSON.stringify(resolve('packages/framework/src/config/no
 const BEFORE = `${CHECK}process.setSourceMapsEnabled(true);
 `;
 const FRAMEWORK = `await import('@resource-service/framework')`;
+const CLI = `await import('@resource-service/framework/cli')`;
 const IDENTITY = `(await import(${JSON.stringify(resolve('src/identity.ts'))})).IDENTITY`;
 const DOCUMENT = `(await import(${JSON.stringify(resolve(example ?? '', 'openapi.json'))})).default`;
 const APP_MODULE = `(await import(${JSON.stringify(`${APP}/app.module.ts`)})).AppModule`;
@@ -76,11 +77,11 @@ const PROGRAMS = {
   main: `${BEFORE}await import(${JSON.stringify(`${APP}/main.ts`)});`,
   'in-process': `export * from '@resource-service/framework/testing';
     export { AppModule } from ${JSON.stringify(`${APP}/app.module.ts`)};`,
-  'cli/migration': `${BEFORE}await (${FRAMEWORK}).migrationCommand(${APP_MODULE});`,
-  'cli/develop': `${BEFORE}await (${FRAMEWORK}).developCommand(${IDENTITY});`,
+  'cli/migration': `${BEFORE}await (${CLI}).migrationCommand(${APP_MODULE});`,
+  'cli/develop': `${BEFORE}await (${CLI}).developCommand(${IDENTITY});`,
   'cli/write-documents': `${BEFORE}
     const [openApi, errors, limits, variables] = process.argv.slice(2);
-    await (${FRAMEWORK}).writeDocuments(${APP_MODULE}, { openApi, errors, limits, variables });`,
+    await (${CLI}).writeDocuments(${APP_MODULE}, { openApi, errors, limits, variables });`,
   // Does nothing if the client is newer than this program. The application defines its errors when it is loaded.
   'cli/write-client': `${BEFORE}
     const { statSync } = await import('node:fs');

@@ -11,9 +11,6 @@ export type { TokenVerifier } from './auth/token-verifier.js';
 export { Public } from './auth/public.decorator.js';
 export { RequireScope } from './auth/scopes/require-scope.decorator.js';
 export { bootstrap } from './app/bootstrap.js';
-export { developCommand } from './cli/develop.js';
-export { migrationCommand } from './cli/migration.js';
-export { writeDocuments } from './cli/write-documents.js';
 export type { Config } from './config/config.js';
 export { EnabledWhen } from './config/enabled-when.decorator.js';
 export { buildOf } from './config/identity.js';
@@ -138,6 +135,18 @@ export type { ChangeContext, UpdateContext } from './resources/updates/updates.j
 
 /* Names of earlier versions, which this version still has. Only at the name itself do editors see that it is deprecated. */
 
+export {
+  /** @deprecated Import it from `@resource-service/framework/cli`. */
+  developCommand,
+} from './cli/develop.js';
+export {
+  /** @deprecated Import it from `@resource-service/framework/cli`. */
+  migrationCommand,
+} from './cli/migration.js';
+export {
+  /** @deprecated Import it from `@resource-service/framework/cli`. */
+  writeDocuments,
+} from './cli/write-documents.js';
 export type {
   /** @deprecated Use `BodyLine`. */
   BodyLine as Line,

@@ -1,7 +1,7 @@
 // First, because an old Node.js cannot load the rest.
 import '@resource-service/framework/node-version';
 
-const { migrationCommand } = await import('@resource-service/framework');
+const { migrationCommand } = await import('@resource-service/framework/cli');
 const { AppModule } = await import('../app.module.js');
 
 await migrationCommand(AppModule);

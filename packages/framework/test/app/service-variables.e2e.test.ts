@@ -5,14 +5,8 @@ import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import { serviceModuleOf } from '../../src/app/framework.module.js';
-import {
-  FrameworkModule,
-  InjectVariables,
-  Public,
-  variable,
-  Variables,
-  writeDocuments,
-} from '../../src/index.js';
+import { writeDocuments } from '../../src/cli.js';
+import { FrameworkModule, InjectVariables, Public, variable, Variables } from '../../src/index.js';
 import { createTestingService } from '../../src/testing.js';
 import { ENHANCERS } from '../support/enhancers.js';
 import { IDENTITY } from '../support/identity.js';

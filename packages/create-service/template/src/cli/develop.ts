@@ -1,7 +1,7 @@
 // First, because an old Node.js cannot load the rest.
 import '@resource-service/framework/node-version';
 
-const { developCommand } = await import('@resource-service/framework');
+const { developCommand } = await import('@resource-service/framework/cli');
 const { IDENTITY } = await import('../identity.js');
 
 await developCommand(IDENTITY);
