@@ -1,8 +1,17 @@
+import { Module } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { describe, expect, it } from 'vitest';
-import { INT64_COLUMN, Int64Field } from '../../framework/src/resources/properties/int64.js';
+import { createDetachedApp } from '../../framework/src/app/detached-app.js';
+import {
+  FrameworkModule,
+  INT64_COLUMN,
+  Int64Field,
+  ResourceModule,
+  TextField,
+} from '../../framework/src/index.js';
 import { requireActor } from '../../framework/src/resources/recording/actor.js';
-import { TextField } from '../../framework/src/resources/properties/text.js';
+import { ENHANCERS } from '../../framework/test/support/enhancers.js';
+import { IDENTITY } from '../../framework/test/support/identity.js';
 import { ChangeOf } from '../src/index.js';
 
 describe('a change that is recorded', () => {
@@ -12,7 +21,7 @@ describe('a change that is recorded', () => {
 });
 
 describe('an entity whose changes are recorded', () => {
-  it('has no column with the name of a column of the record', () => {
+  it('has neither a column nor a property with a name of the record: the start names all that have one', async () => {
     @Entity('visits')
     class Visit {
       @PrimaryColumn(INT64_COLUMN)
@@ -22,23 +31,37 @@ describe('an entity whose changes are recorded', () => {
       @Column('text', { name: 'request_id' })
       @TextField({ description: 'The request.', example: 'a' })
       readonly request!: string;
-    }
-    expect(() => ChangeOf(Visit)).toThrow('Visit.request has the name of a column of a record');
-  });
-
-  it('has no property with the name of a property of the record, whatever its column is called', () => {
-    @Entity('visits')
-    class Visit {
-      @PrimaryColumn(INT64_COLUMN)
-      @Int64Field({ description: 'The id.', example: 7 })
-      readonly id!: bigint;
 
       @Column('text', { name: 'visit_kind' })
       @TextField({ description: 'What it is for.', example: 'a' })
       readonly kind!: string;
     }
-    expect(() => ChangeOf(Visit)).toThrow(
-      'Visit.kind has the name of a property of a record: rename the property, and keep its column',
+    @Entity('stays')
+    class Stay {
+      @PrimaryColumn(INT64_COLUMN)
+      @Int64Field({ description: 'The id.', example: 7 })
+      readonly id!: bigint;
+
+      @Column('text')
+      @TextField({ description: 'When it begins.', example: 'a' })
+      readonly time!: string;
+    }
+    @Entity('visit_changes')
+    class VisitChange extends ChangeOf(Visit) {}
+    @Entity('stay_changes')
+    class StayChange extends ChangeOf(Stay) {}
+    const entities = [Visit, VisitChange, Stay, StayChange];
+    @Module({ imports: [ResourceModule.forFeature(entities, { migrations: [] })] })
+    class VisitsModule {}
+    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), VisitsModule], providers: ENHANCERS })
+    class AppModule {}
+
+    await expect(createDetachedApp(AppModule)).rejects.toThrow(
+      [
+        'Visit.request has the name of a column of a record',
+        'Visit.kind has the name of a property of a record: rename the property, and keep its column',
+        'Stay.time has the name of a column of a record',
+      ].join('\n'),
     );
   });
 });

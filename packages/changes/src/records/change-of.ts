@@ -3,12 +3,12 @@ import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm'
 import type { ColumnOptions } from 'typeorm';
 import { TIMESTAMP_COLUMN } from '@resource-service/framework';
 import {
+  checkAtStart,
   propertyColumnsOf,
   setTableNeeds,
   tableNames,
 } from '@resource-service/framework/extension';
 import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extension';
-
 import { recordNeeds } from './record-needs.js';
 
 export type ChangeKind = ChangedRows['kind'];
@@ -28,9 +28,13 @@ export interface Change {
 
 /**
  * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
- * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal.
+ * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. The service does not start if a property
+ * of the entity, or its column, has the name of one of the record.
  *
- * @throws TypeError if a property of the entity, or its column, has the name of one of the record
+ * @example
+ * @Index('tool_changes_id_position_idx', ['id', 'position'])
+ * @Entity('tool_changes')
+ * export class ToolChange extends ChangeOf(Tool) {}
  */
 export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Change> {
   abstract class ChangeColumns {
@@ -52,20 +56,23 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
   const columns = getMetadataArgsStorage().filterColumns(ChangeColumns);
   const own = new Set(columns.map(({ options, propertyName }) => options.name ?? propertyName));
   const properties = new Set(columns.map(({ propertyName }) => propertyName));
+  const mistakes: string[] = [];
   for (const { propertyName, options } of propertyColumnsOf(entity)) {
     const { primary = false, type, name, array, length, precision, scale, transformer } = options;
+    const property = `${entity.name}.${propertyName}`;
     if (own.has(name ?? propertyName)) {
-      throw new TypeError(`${entity.name}.${propertyName} has the name of a column of a record`);
-    }
-    // It would take the place of the property of the record, and a generated migration would drop its column.
-    if (properties.has(propertyName)) {
-      throw new TypeError(
-        `${entity.name}.${propertyName} has the name of a property of a record: rename the property, and keep its column`,
+      mistakes.push(`${property} has the name of a column of a record`);
+    } else if (properties.has(propertyName)) {
+      // It would take the place of the property of the record, and a generated migration would drop its column.
+      mistakes.push(
+        `${property} has the name of a property of a record: rename the property, and keep its column`,
       );
+    } else {
+      const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
+      Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
     }
-    const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
-    Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
   }
+  checkAtStart(ChangeColumns, () => mistakes);
   setTableNeeds(ChangeColumns as Type, (table) => {
     const [changing] = tableNames([entity]);
     return recordNeeds(table, changing);

@@ -1,12 +1,13 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { DiscoveryService, ModulesContainer } from '@nestjs/core';
+import { DataSource } from 'typeorm';
 
 const CHECKS = Symbol('checks of a class');
 
-/** The class of a provider or controller. */
+/** The class of a provider, controller or entity. */
 export interface ClassToCheck {
   readonly type: Type;
-  /** Whether there is one instance of it, which lasts. */
+  /** Whether there is one instance of it, which lasts; not of an entity. */
   readonly isStatic: boolean;
   readonly find: <Provider>(token: Type<Provider>) => Provider | undefined;
 }
@@ -15,14 +16,15 @@ export interface ClassToCheck {
 export type ClassCheck = (found: ClassToCheck) => readonly string[];
 
 /**
- * For decorators of extensions: checks a class that is a provider or controller of an application, before this starts or writes its
- * documents.
+ * For decorators of extensions: checks a class that is a provider, controller or entity of an application, before this starts or
+ * writes its documents.
  */
 export function checkAtStart(type: Function, check: ClassCheck): void {
   const others = checksOf(type).filter((each) => each !== check);
   Reflect.defineMetadata(CHECKS, [...others, check], type);
 }
 
+/** The entities must have metadata. */
 export function classMistakes(app: INestApplicationContext): readonly string[] {
   const discovery = new DiscoveryService(app.get(ModulesContainer));
   const find: ClassToCheck['find'] = (token) => {
@@ -32,12 +34,18 @@ export function classMistakes(app: INestApplicationContext): readonly string[] {
       return undefined;
     }
   };
-  return [...discovery.getProviders(), ...discovery.getControllers()].flatMap((wrapper) => {
-    const { metatype: type, isTransient } = wrapper;
+  const mistakesOf = (type: unknown, isStatic: () => boolean): readonly string[] => {
     if (typeof type !== 'function') return [];
-    const isStatic = !isTransient && wrapper.isDependencyTreeStatic();
-    return checksOf(type).flatMap((check) => check({ type: type as Type, isStatic, find }));
-  });
+    const checked = { type: type as Type, find };
+    return checksOf(type).flatMap((check) => check({ ...checked, isStatic: isStatic() }));
+  };
+  const wrappers = [...discovery.getProviders(), ...discovery.getControllers()];
+  return [
+    ...wrappers.flatMap((wrapper) =>
+      mistakesOf(wrapper.metatype, () => !wrapper.isTransient && wrapper.isDependencyTreeStatic()),
+    ),
+    ...app.get(DataSource).entityMetadatas.flatMap(({ target }) => mistakesOf(target, () => false)),
+  ];
 }
 
 function checksOf(type: Function): readonly ClassCheck[] {

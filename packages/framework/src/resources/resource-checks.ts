@@ -8,6 +8,8 @@ import { MAX_INT64 } from './properties/int64.js';
 import { columnOf, isOnColumn } from './reads/used-filters.js';
 import type { Expansions } from './reads/expansion.js';
 import type { Filter } from './reads/page-query.js';
+import { searchedProperty } from './reads/search-index.js';
+import type { Search } from './reads/search-index.js';
 import { ordersOf, parseSort, sortableOf } from './reads/sort.js';
 
 export interface Declared {
@@ -17,6 +19,7 @@ export interface Declared {
   readonly isGenerated: boolean;
   readonly filters: Readonly<Record<string, Filter<never>>>;
   readonly expansions: Expansions;
+  readonly search?: Search | undefined;
 }
 
 interface Checked extends Declared {
@@ -36,6 +39,7 @@ const CHECKS: readonly ((checked: Checked) => Iterable<string>)[] = [
   sortMistakes,
   orderMistakes,
   filterMistakes,
+  searchMistakes,
   expansionMistakes,
 ];
 
@@ -45,14 +49,15 @@ export function resourceMistakes(
   declared: Declared,
   all: readonly Declared[],
 ): readonly string[] {
+  const mistakes: string[] = [];
   let columns: EntityColumns;
   try {
-    columns = new EntityColumns(dataSource, declared.entity);
+    columns = new EntityColumns(dataSource, declared.entity, 'id', mistakes);
   } catch (error) {
     return (error as Error).message.split('\n');
   }
   const checked = { ...declared, columns, shown: validatedPropertiesOf(declared.dto), all };
-  return CHECKS.flatMap((check) => Array.from(check(checked)));
+  return [...mistakes, ...CHECKS.flatMap((check) => Array.from(check(checked)))];
 }
 
 /** TypeORM allows it, but a change by one of the entities would not be recorded, or lack columns of the other. */
@@ -63,6 +68,19 @@ export function sharedTables({ entityMetadatas }: DataSource): readonly string[]
     const other = entities.get(tablePath);
     entities.set(tablePath, name);
     return other === undefined ? [] : `${name}: ${other} has the table ${tablePath}, too`;
+  });
+}
+
+/** In metrics, their figures would be one. */
+export function sharedNames(
+  declared: readonly { readonly name: string; readonly entity: Type }[],
+): readonly string[] {
+  const entities = new Map<string, string>();
+  return declared.flatMap(({ name, entity }) => {
+    const other = entities.get(name);
+    entities.set(name, entity.name);
+    if (other === undefined) return [];
+    return `${entity.name}: another repository, of ${other}, has the name ${JSON.stringify(name)}, too`;
   });
 }
 
@@ -123,10 +141,16 @@ function* optionMistakes({ columns, dto, shown }: Checked): Generator<string> {
 /** The driver reads a bigint as text. */
 function* inexactIntegers({ columns, entity, shown }: Checked): Generator<string> {
   for (const { property, type, fromDriver } of columns.all) {
-    if (!shown.has(property) || property === columns.key.property || type !== 'bigint') continue;
+    if (property === columns.key.property || type !== 'bigint') continue;
+    // An internal column may be read as text, if its class says so.
+    if (!shown.has(property) && declaredType(entity, property) !== BigInt) continue;
     if (fromDriver(String(MAX_INT64)) === MAX_INT64) continue;
     yield `${entity.name}.${property}: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)`;
   }
+}
+
+function declaredType({ prototype }: Type, property: string): unknown {
+  return Reflect.getMetadata('design:type', prototype as object, property);
 }
 
 /** A `Link` has the value of the sorted column, so it must be short and no secret. */
@@ -188,6 +212,14 @@ function* filterMistakes({ columns, entity, filters }: Checked): Generator<strin
     if (why === undefined) continue;
     yield `${entity.name}.${column.property} ${why}: it cannot have the filter ${name}`;
   }
+}
+
+/** Nothing else uses the property: without its column, the index would never be cleaned. */
+function* searchMistakes({ columns, entity, search }: Checked): Generator<string> {
+  if (search === undefined) return;
+  const property = searchedProperty(search);
+  if (columns.all.some((each) => each.property === property && each.type === 'text')) return;
+  yield `${entity.name}: the search needs a text ${property}, which the entity does not have`;
 }
 
 function* expansionMistakes({ columns, dto, shown, expansions, all }: Checked): Generator<string> {

@@ -36,7 +36,7 @@ import type { RelatedResource } from './reads/expander.js';
 import { Pages } from './reads/pages.js';
 import { ReadBack } from './creates/read-back.js';
 import { missingSortIndexes } from './reads/sort-indexes.js';
-import { resourceMistakes, sharedTables } from './resource-checks.js';
+import { resourceMistakes, sharedNames, sharedTables } from './resource-checks.js';
 import type { Declared } from './resource-checks.js';
 import type {
   BaseResource,
@@ -64,7 +64,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   private readonly statements: Statements;
   private readonly importSlots = new Semaphore(MAX_IMPORTS, ERRORS.tooManyImports);
   private readonly exportSlots = new Semaphore(MAX_EXPORTS, ERRORS.tooManyExports);
-  private readonly declared: (Declared & RelatedResource)[] = [];
+  private readonly declared: (Declared & RelatedResource & { readonly name: string })[] = [];
   private readonly indexChecks: (() => Promise<readonly string[]>)[] = [];
   private readonly recorders: ChangeRecorder[] = [];
   private readonly searchIndexes: SearchIndex[] = [];
@@ -92,6 +92,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     const { dataSource, declared } = this;
     return [
       ...sharedTables(dataSource),
+      ...sharedNames(declared),
       ...declared.flatMap((each) => resourceMistakes(dataSource, each, declared)),
     ];
   }
@@ -118,6 +119,7 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
   ): Resource<Entity, Content<Entity> & Identified, Query, Changes> {
     const { bulkheads, figures, tracer, logger, importSlots } = this;
     const { name, dto, imported = dto, idTaken } = options;
+    const isTaken = this.declared.some((other) => other.name === name);
     const { resource, parts, onCreated } = this.base(entity, options, false);
     const creates = new GroupCreate<Content<Entity> & Identified>({
       ...parts,
@@ -127,7 +129,8 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
       locked: this.rowSlots.locked,
       lockedSlots: bulkheads.locked,
     });
-    figures.observeQueue(name, creates);
+    // Otherwise, the start names both.
+    if (!isTaken) figures.observeQueue(name, creates);
     const imports = new Imports({
       dto: imported as typeof dto,
       creates,
@@ -164,7 +167,8 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     let known: EntityColumns | undefined;
     const columns = () => (known ??= new EntityColumns(dataSource, entity));
     const visibility = new Visibility(columns, visible);
-    this.declared.push({ entity, dto, isGenerated, filters, expansions, columns, visibility });
+    const declared = { name, entity, dto, isGenerated, filters, expansions, search };
+    this.declared.push({ ...declared, columns, visibility });
     let indexed: ReadonlySet<string> = new Set();
     let paths = IndexPaths.none;
     this.indexChecks.push(async () => {

@@ -9,8 +9,9 @@ import {
   Query,
 } from '@nestjs/common';
 import type { Provider, Type } from '@nestjs/common';
+import { Exclude } from 'class-transformer';
 import { IsString } from 'class-validator';
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { expect, it } from 'vitest';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import {
@@ -18,6 +19,7 @@ import {
   DtoArrayPipe,
   DtoOf,
   FrameworkModule,
+  GeneratedIdRepository,
   INT64_COLUMN,
   Int64Field,
   contains,
@@ -153,6 +155,14 @@ class Box {
   @Int64Field({ description: 'Read as text.' })
   readonly large!: bigint;
 
+  @Column('bigint')
+  @Exclude()
+  readonly owner!: bigint;
+
+  @Column('bigint')
+  @Exclude()
+  readonly ownText!: string;
+
   @Sortable()
   @Column('numeric')
   @TextField({ description: 'As long as it likes.' })
@@ -198,6 +208,7 @@ class ToolsRepository extends ResourceRepository<Tool, ListToolsDto>(Tool, {
     from: isAtLeast('name'),
     isNamed: isNull('name'),
   },
+  search: { index: 'tools_title_search_idx', property: 'title' },
   notFound,
   idTaken,
 }) {}
@@ -273,12 +284,17 @@ const OF_ENTITIES = [
   'Tool: the filter title needs a property title, which the entity does not have',
   'Tool.name has the type text, whose values are not compared: it cannot have the filter from',
   'Tool.name always has a value: it cannot have the filter isNamed',
+  'Tool: the search needs a text title, which the entity does not have',
   'Shelf.label: price has the column price, too',
   'Shelf.place: no column can have a name with rs__: statements have such names',
   'Shelf.place: it cannot have the type json: use jsonb',
+  'ShelfDto.place must be optional if and only if its column is nullable',
+  'Shelf.large: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)',
+  'Shelf.price: lists cannot be sorted by the type numeric without a precision',
   'BoxDto.colour has no column in Box',
   'BoxDto.label must be optional if and only if its column is nullable',
   'Box.large: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)',
+  'Box.owner: a column of type bigint needs the options INT64_COLUMN, as in @Column(INT64_COLUMN)',
   'Box.price: lists cannot be sorted by the type numeric without a precision',
 ];
 
@@ -297,6 +313,33 @@ it('routes that cannot work are named, each by class and method', async () => {
 
 it('entities that cannot work are named, each by class and property', async () => {
   expect(await mistakesOf(ENTITIES)).toEqual(OF_ENTITIES);
+});
+
+it('repositories of one name are named', async () => {
+  @Entity('crates')
+  class Crate {
+    @PrimaryGeneratedColumn('identity', INT64_COLUMN)
+    @Int64Field({ description: 'The id.', example: 1 })
+    readonly id!: bigint;
+  }
+  class CrateDto extends DtoOf(Crate) {}
+  const ofTools = { name: 'tools', dto: ToolDto, filters: {}, notFound, idTaken };
+  @Injectable()
+  class FirstRepository extends ResourceRepository<Tool, ListParameters>(Tool, ofTools) {}
+  @Injectable()
+  class SecondRepository extends ResourceRepository<Tool, ListParameters>(Tool, ofTools) {}
+  @Injectable()
+  class CratesRepository extends GeneratedIdRepository<Crate, ListParameters>(Crate, {
+    name: 'tools',
+    dto: CrateDto,
+    filters: {},
+    notFound,
+  }) {}
+  const providers = [FirstRepository, SecondRepository, CratesRepository];
+  expect(await mistakesOf({ entities: [Tool, Crate], providers })).toEqual([
+    'Tool: another repository, of Tool, has the name "tools", too',
+    'Crate: another repository, of Tool, has the name "tools", too',
+  ]);
 });
 
 it('all are found before a migration is applied', async () => {

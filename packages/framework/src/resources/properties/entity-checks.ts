@@ -26,19 +26,13 @@ const REPLACED_TYPES: Readonly<Record<string, string>> = {
   bit: 'text',
 };
 
-/**
- * Rejects what TypeORM's own statements would heed, but the statements of a resource would not.
- *
- * @throws TypeError with a line for each mistake
- */
-export function requireSupported(metadata: EntityMetadata, driver: Driver): void {
-  const mistakes = [...unsupported(metadata, driver)];
-  if (mistakes.length === 0) return;
+/** A line for each feature that TypeORM's own statements would heed, but the statements of a resource would not. */
+export function unsupportedFeatures(metadata: EntityMetadata, driver: Driver): readonly string[] {
   const { name } = metadata;
-  const lines = mistakes.map(
+  return Array.from(
+    unsupported(metadata, driver),
     ([property, why]) => `${name}${property === '' ? '' : `.${property}`}: ${why}`,
   );
-  throw new TypeError(lines.join('\n'));
 }
 
 function* unsupported(

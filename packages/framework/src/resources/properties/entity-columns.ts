@@ -4,7 +4,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import { tableOf } from '../../database/data-source.js';
 import type { ServiceException } from '../../errors/service.exception.js';
 import { isExcluded, validatedPropertiesOf } from '../../http/body/dto.pipe.js';
-import { requireKey, requireSupported } from './entity-checks.js';
+import { requireKey, unsupportedFeatures } from './entity-checks.js';
 import { entityColumn } from './entity-column.js';
 import type { EntityColumn } from './entity-column.js';
 import { declarationOf } from './kind.js';
@@ -75,16 +75,20 @@ export class EntityColumns {
   /**
    * Reads the metadata that TypeORM makes when it connects.
    *
-   * @throws TypeError if the entity has another primary key, or a feature that statements of a resource would ignore
+   * @param mistakes gets a line for each feature that statements of a resource would ignore
+   * @throws TypeError if the entity has another primary key, or without `mistakes`, such a feature
    */
   constructor(
     dataSource: DataSource,
     private readonly entity: Type,
     key = 'id',
+    mistakes?: string[],
   ) {
     const metadata = dataSource.getMetadata(entity);
     const primary = requireKey(metadata, key);
-    requireSupported(metadata, dataSource.driver);
+    const unsupported = unsupportedFeatures(metadata, dataSource.driver);
+    if (mistakes !== undefined) mistakes.push(...unsupported);
+    else if (unsupported.length > 0) throw new TypeError(unsupported.join('\n'));
     this.tableName = metadata.tableName;
     this.table = tableOf(dataSource, metadata);
     const columns = metadata.columns.filter(({ isVirtual }) => !isVirtual);

@@ -34,6 +34,10 @@ export type Search = { readonly index: string } & (
   | { readonly member: string }
 );
 
+export function searchedProperty(search: Search): string {
+  return 'property' in search ? search.property : search.member;
+}
+
 /**
  * Keeps requests from cleaning the GIN index of a search. PostgreSQL appends new texts to a pending list, and the statement that
  * fills it moves it into the index (manual, chapter 65.4.4.1). This moves it earlier, in a session that no request waits for.
@@ -54,7 +58,7 @@ export class SearchIndex {
     private readonly dataSource: DataSource,
     private readonly logger: Logger,
   ) {
-    this.property = 'property' in search ? search.property : search.member;
+    this.property = searchedProperty(search);
   }
 
   /** To be called with all stored rows. */
