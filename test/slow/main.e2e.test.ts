@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Module } from '@nestjs/common';
 import { check, resolveConfig } from 'prettier';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readConfig } from '../../packages/framework/src/config/config.js';
@@ -274,6 +275,26 @@ describe('the migration command', () => {
     expect(performance.now() - start).toBeLessThan(10_000);
     expect(process.exitCode).toBe(1);
   });
+
+  it.each([['run'], ['generate', 'AddColour', 'plants']])(
+    'names mistakes in classes before it connects: %s',
+    async (...commandLine) => {
+      vi.stubEnv('DATABASE_URL', 'postgres://nobody@127.0.0.1:1/none');
+      await copyModule();
+      vi.resetModules();
+      process.argv = [process.argv[0] ?? '', 'migration.js', ...commandLine];
+      const { migrationCommand } = await import('../../packages/framework/src/cli/migration.js');
+      const { FrameworkModule } = await import('../../packages/framework/src/index.js');
+      @Module({ imports: [FrameworkModule.forRoot(IDENTITY)] })
+      class UnguardedModule {}
+      await migrationCommand(UnguardedModule);
+      expect(output).toContain('UnguardedModule lacks { provide: APP_GUARD, useClass: AuthGuard }');
+      expect(output).toContain('UnguardedModule lacks { provide: APP_FILTER');
+      expect(output).not.toContain('waiting');
+      expect(process.exitCode).toBe(1);
+      expect(existsSync(join('src', 'plants', 'migrations'))).toBe(false);
+    },
+  );
 
   it('prints its usage', async () => {
     await migration('up');

@@ -34,6 +34,11 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   framework: ['@nestjs/testing@^12.1.1'],
 };
 
+/** What a package imports only if it is there, and otherwise from the service. */
+const IF_INSTALLED: Readonly<Record<string, readonly string[]>> = {
+  framework: ['@resource-service/local'],
+};
+
 const COMPILER =
   `--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --skipDefaultLibCheck
   --target ES2023 --lib ES2023 --module nodenext --types node`.split(/\s+/);
@@ -91,6 +96,26 @@ describe.each([
 
   it('exports types that compile, with the types of all its dependencies', async () => {
     await execute(join(parent, 'node_modules/.bin/tsc'), [...COMPILER, 'imports.ts'], folder);
+  });
+
+  it('lists every package that it imports, as strict package managers require', async () => {
+    const { dependencies, peerDependencies } = await manifestOf(name);
+    const place = join('packages', name, 'src');
+    const files = await readdir(place, { recursive: true });
+    const sources = await Promise.all(
+      files
+        .filter((file) => /\.[jt]s$/.test(file))
+        .map((file) => readFile(join(place, file), 'utf8')),
+    );
+    const code = sources
+      .join('\n')
+      .replaceAll(/^(import|export) type [^;]*;|typeof import\([^)]*\)|\/\*[^]*?\*\//gm, '');
+    const imports = code.matchAll(
+      /(?:from |import |import\()'((?:@[\w-]+\/)?[a-z][\w-]*)(?=[/'])/g,
+    );
+    const imported = [...new Set(Array.from(imports, ([, found]) => found!))];
+    const listed = { ...dependencies, ...peerDependencies };
+    expect(imported.filter((each) => !(each in listed))).toEqual(IF_INSTALLED[name] ?? []);
   });
 
   it('has a licence and a page whose links work', async () => {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Controller, forwardRef, Get, Injectable, Module } from '@nestjs/common';
 import { afterAll, beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDetachedApp } from '../../src/app/detached-app.js';
 import { serviceModuleOf } from '../../src/app/framework.module.js';
@@ -105,6 +105,18 @@ it('the documents list them', async () => {
   for (const _ of [1, 2]) {
     await writeDocuments(AppModule, files);
     expect(await readFile(files.variables, 'utf8')).toBe(expected);
+  }
+});
+
+it('a service is found behind a forward reference, and behind a module with options', () => {
+  @Module({ imports: [forwardRef(() => CoreModule)] })
+  class ForwardModule {}
+  @Module({})
+  class OptionsModule {}
+  @Module({ imports: [{ module: OptionsModule, imports: [CoreModule] }] })
+  class OuterModule {}
+  for (const app of [ForwardModule, OuterModule]) {
+    expect(serviceModuleOf(app)).toMatchObject({ identity: IDENTITY, variables: VARIABLES });
   }
 });
 
