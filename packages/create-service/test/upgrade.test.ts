@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -8,8 +9,9 @@ import { startService } from './running-service.js';
 
 /* A service that was made with the packages of the last release, and gets today's, by the steps of docs/framework/upgrading.md. */
 
-/** Has the service 1.2.0, and the packages 1.0.0. */
-const RELEASE = '402bf069c4387a0fa7dc2f499d3e267e60f4a00f';
+const { commit: RELEASE } = JSON.parse(
+  readFileSync('test/upgrade/previous-release.json', 'utf8'),
+) as { readonly commit: string };
 
 /** Of today's packages, whose versions may be the versions of the release. */
 const NEXT = '99.0.0';
