@@ -185,17 +185,25 @@ CREATE OR REPLACE FUNCTION public.plant_changes_unrecorded()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$ BEGIN
+AS $function$ DECLARE
+       gap bigint;
+     BEGIN
        IF current_setting('history.plant_changes_recorded', true) IS DISTINCT FROM statement_timestamp()::text THEN
          PERFORM public."begin_plant_changes"();
          PERFORM pg_advisory_lock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-     BEGIN
-       PERFORM setval('public."plant_changes_gap_seq"'::regclass, nextval('public."plant_changes_position_seq"'::regclass));
-     EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
-       PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
-       RAISE;
-     END;
-     PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+         BEGIN
+           gap := nextval('public."plant_changes_position_seq"'::regclass);
+           PERFORM setval('public."plant_changes_gap_seq"'::regclass, gap);
+         EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
+           PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+           RAISE;
+         END;
+         PERFORM pg_advisory_unlock('public."plant_changes"'::regclass::oid::bigint << 32 | 1);
+         IF current_setting('history.plant_changes_logged', true) IS DISTINCT FROM date_trunc('minute', statement_timestamp())::text THEN
+           PERFORM set_config('history.plant_changes_logged', date_trunc('minute', statement_timestamp())::text, false);
+           RAISE LOG 'a change of % up to position % was made without a record: % by % (%)',
+             TG_TABLE_NAME, gap, TG_OP, session_user, current_setting('application_name');
+         END IF;
        END IF;
        RETURN NULL;
      END $function$

@@ -10,7 +10,7 @@ import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { dropRole, migrate, newRole, PASSWORD, quoted, urlAs } from '../support/roles.js';
 import { createDataSource, SCHEMA } from '../support/data-source.js';
 import { RECORDED_CREATE } from '../support/open-writers.js';
-import { connect as connectTo } from '../support/own-postgres.js';
+import { connect as connectTo, OwnPostgres } from '../support/own-postgres.js';
 import { createTestDatabase, given } from '../../packages/framework/test/support/test-database.js';
 import { databaseForTest } from '../support/migrated-database.js';
 import type { TestDatabase } from '../../packages/framework/test/support/test-database.js';
@@ -202,6 +202,30 @@ describe('CHANGES_ENABLED=false', () => {
     expect((await other.request('GET', '/changes')).json).toMatchObject({ error: 40400 });
     expect(await database.query('SELECT * FROM plant_changes')).toEqual([]);
   });
+});
+
+it('the log of PostgreSQL has the statement of a change without a record, at most one in a minute of each session', async () => {
+  const postgres = await OwnPostgres.start({ logging_collector: 'on' });
+  try {
+    await during((service) => create(service, 1), { url: postgres.url });
+    const session = await postgres.connect();
+    await session.query("SET application_name = 'night shift'");
+    for (const tag of ['a', 'b', 'c']) await session.query(`UPDATE plants SET tag = '${tag}'`);
+    await session.end();
+    await postgres.query('DELETE FROM plants');
+    const log = await vi.waitFor(async () => {
+      const [row] = await postgres.query('SELECT pg_read_file(pg_current_logfile()) AS log');
+      expect(row?.['log']).toMatch(/DELETE by .*\n(.*\n)*.*STATEMENT: +DELETE FROM plants/);
+      return String(row?.['log']);
+    }, PATIENCE);
+    expect(log).toMatch(
+      /a change of plants up to position \d+ was made without a record: UPDATE by \S+ \(night shift\)\n(.*\n)*?.*STATEMENT: +UPDATE plants SET tag = 'a'\n/,
+    );
+    // Another minute can begin meanwhile.
+    expect(log.match(/: UPDATE by /g)!.length).toBeLessThanOrEqual(2);
+  } finally {
+    await postgres.stop();
+  }
 });
 
 it('CHANGES_RETENTION removes older records, in the order of their positions', async () => {

@@ -1,4 +1,4 @@
-import { escapeIdentifier, escapeLiteral } from 'pg';
+import { escapeIdentifier } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { defineFunctions, hasCitus } from './history-3.js';
 
@@ -30,15 +30,8 @@ export async function createChanges(
     'SELECT quote_ident(current_schema()) AS schema',
   )) as readonly { readonly schema: string }[];
   const named = (name: string) => `${schema}.${escapeIdentifier(name)}`;
-  const sequence = (kind: string) => `${escapeLiteral(named(`${changes}_${kind}_seq`))}::regclass`;
   const state = named(`${changes}_state`);
-  const unrecorded = named(`${changes}_unrecorded`);
-  const create = async (signature: string, returns: string, body: string) => {
-    await queryRunner.query(
-      `CREATE FUNCTION ${signature} RETURNS ${returns} LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$ ${body} $$`,
-    );
-    await queryRunner.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
-  };
+  const prunedTo = `${named(`${changes}_pruned_to`)}()`;
 
   await queryRunner.query(
     `CREATE TABLE ${state} (
@@ -54,33 +47,13 @@ export async function createChanges(
   }
   await defineFunctions(queryRunner, changes);
   // A stable function sees the snapshot of the statement that calls it.
-  await create(
-    `${named(`${changes}_pruned_to`)}()`,
-    'bigint STABLE',
-    `BEGIN RETURN (SELECT pruned_to FROM ${state}); END`,
+  await queryRunner.query(
+    `CREATE FUNCTION ${prunedTo} RETURNS bigint STABLE LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$ BEGIN RETURN (SELECT pruned_to FROM ${state}); END $$`,
   );
-  const lock = `${escapeLiteral(named(changes))}::regclass::oid::bigint << 32 | 1`;
-  await create(
-    `${unrecorded}()`,
-    'trigger',
-    `BEGIN
-       IF current_setting(${escapeLiteral(`history.${changes}_recorded`)}, true) IS DISTINCT FROM statement_timestamp()::text THEN
-         PERFORM ${named(`begin_${changes}`)}();
-         PERFORM pg_advisory_lock(${lock});
-         BEGIN
-           PERFORM setval(${sequence('gap')}, nextval(${sequence('position')}));
-         EXCEPTION WHEN QUERY_CANCELED OR OTHERS THEN
-           PERFORM pg_advisory_unlock(${lock});
-           RAISE;
-         END;
-         PERFORM pg_advisory_unlock(${lock});
-       END IF;
-       RETURN NULL;
-     END`,
-  );
+  await queryRunner.query(`REVOKE ALL ON FUNCTION ${prunedTo} FROM PUBLIC`);
   await queryRunner.query(
     `CREATE TRIGGER ${escapeIdentifier(`${changes}_unrecorded`)}
-       AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${named(table)} EXECUTE FUNCTION ${unrecorded}()`,
+       AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON ${named(table)} EXECUTE FUNCTION ${named(`${changes}_unrecorded`)}()`,
   );
 }
 

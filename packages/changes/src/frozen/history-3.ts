@@ -2,6 +2,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import { upgradeHistory } from './history-2.js';
 import type { HistoryTables } from './history-2.js';
+import { defineUnrecorded } from './unrecorded-changes.js';
 
 /**
  * The third version of the functions of a history, to be called after `upgradeHistory`
@@ -215,6 +216,7 @@ export async function defineFunctions(
        RETURN pruned;
      END`,
   );
+  await defineUnrecorded(create, schema, name);
   return { begin: begin!, created: [`TABLE ${uncrashed}`, `FUNCTION ${open}()`] };
 }
 
