@@ -224,3 +224,16 @@ it('creates rows with arrays and UUIDs, and rows that the database fills', async
   const tickets = service.get(TicketsRepository);
   expect(await tickets.createMany([{}, {}])).toEqual([{ id: 1n }, { id: 2n }]);
 });
+
+it('patchMany changes nothing if the changed rows are too long', async () => {
+  const labels = service.get(LabelsRepository);
+  const many = await labels.createMany(Array.from({ length: 17 }, () => ({ words: ['short'] })));
+  const ids = many.map(({ id }) => id);
+  const long = { words: ['x'.repeat(1_000_000)] };
+  await expect(labels.patchMany(ids, long)).rejects.toThrow(
+    '17000034 bytes are too many: at most 16000000 at once',
+  );
+  for (const label of many) expect(await labels.find(label.id)).toEqual(label);
+  const some = ids.slice(2);
+  expect(await labels.patchMany(some, long)).toEqual(some.map((id) => ({ id, ...long })));
+});

@@ -123,7 +123,8 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | rows that wait to be created | ${number(MAX_WAITING.rows)} of a resource, ${number(MAX_WAITING.characters)} characters, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | waiting look-ups; waiting pages, for each combination of filters | ${number(MAX_WAITING.rows)}, ${time(DATABASE_LIMITS.queue)} | ${queue}, at once during a stall |
 | group of creates | ${MAX_GROUP.rows} rows, ${number(MAX_GROUP.characters)} characters | the next group |
-| rows of \`createMany\` and \`patchMany\`; values of \`createMany\` | ${number(MAX_MANY.rows)}; ${number(MAX_MANY.characters)} characters | ${error(ERRORS.bodyTooLarge)} |
+| rows of \`createMany\`; their values | ${number(MAX_MANY.rows)}; ${number(MAX_MANY.characters)} characters | ${error(ERRORS.bodyTooLarge)} |
+| rows of \`patchMany\`; their values after it | ${number(MAX_MANY.rows)}; ${number(MAX_MANY.bytes)} bytes | ${error(ERRORS.bodyTooLarge)} |
 | bisection of a group that the database rejects | ${MAX_BISECTION.statements} statements, ${MAX_BISECTION.errorsInARow} errors in a row, ${time(DATABASE_LIMITS.bisection)} | the error of the group |
 | a create, look-up or shared page in total, after its body has arrived | ${time(DATABASE_LIMITS.reply)} | ${error(ERRORS.databaseTooSlow)} |
 | row in a group of look-ups | ${bytes(MAX_LOOKUP)} | looked up alone, ${LONG_ROWS} at once |

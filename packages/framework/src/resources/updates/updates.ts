@@ -8,7 +8,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { Precondition } from '../../http/responses/entity-tag.js';
 import { withRowErrors } from '../properties/constraints.js';
-import { requireFewRows } from '../creates/many-rows.js';
+import { requireFewBytes, requireFewRows } from '../creates/many-rows.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
@@ -80,11 +80,15 @@ export class Updates<Entity extends Keyed> {
     const visible = visibility.filtersFor(context);
     const change = this.replacing(body, (value) => value);
     const statement = this.statementOf(change, ids, actorOf(context), null, visible);
+    // Rows are read when it is known how long they are, and nobody else can change them.
+    const work = async (manager: EntityManager) => {
+      const session = statements.in(manager);
+      const found = await session.rows<readonly [id: string, bytes: string]>(statement);
+      requireFewBytes(found.map(([, bytes]) => Number(bytes)));
+      return session.rows<readonly unknown[]>(this.reading(found.map(([id]) => id)));
+    };
     const rows = await withRowErrors(this.options, body, () =>
-      transactions.run(
-        (manager) => statements.in(manager).rows<readonly unknown[]>(statement),
-        context.manager,
-      ),
+      transactions.run(work, context.manager),
     );
     const changed = rows.map((row) => columns.entityOf(row) as Entity);
     for (const row of changed) onChanged?.(row);
@@ -226,7 +230,13 @@ export class Updates<Entity extends Keyed> {
     };
   }
 
-  /** Changes a row, records the change, and returns the row with all columns. */
+  private reading(ids: readonly string[]): Statement {
+    const { table, key, names } = this.options.columns();
+    const text = `SELECT ${names} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`;
+    return { text, values: [ids], types: STORED_TYPES };
+  }
+
+  /** Changes a row, records the change, and returns the row with all columns; of many rows, their ids and lengths. */
   private statementOf(
     change: Change,
     id: Entity['id'] | readonly Entity['id'][],
@@ -235,16 +245,18 @@ export class Updates<Entity extends Keyed> {
     visible: readonly UsedFilter[],
   ): Statement {
     const { kind, text, values: given } = change;
-    const { table, key, names, removedAt } = this.options.columns();
+    const { table, key, names, bytes, removedAt } = this.options.columns();
     const records = this.options.recorder?.statements;
     const isOne = !Array.isArray(id);
+    const returned = isOne ? names : `${key.name}, ${bytes}`;
     const values = [...given, isOne ? String(id) : id.map(String), lockWait];
     const parameter = `$${given.length + 1}`;
     const isId = isOne ? parameter : `ANY (${parameter}::${key.type}[])`;
     const isFound = this.conditionsOf(change, isId, visible, values);
     const isWanted = `${isFound} AND ${rowWait(`$${given.length + 2}`)}`;
     if (records === undefined) {
-      return { text: `${text} WHERE ${isWanted} RETURNING ${names}`, values, types: STORED_TYPES };
+      const written = `${text} WHERE ${isWanted} RETURNING ${returned}`;
+      return { text: written, values, types: STORED_TYPES };
     }
     const isWritten = kind !== 'removed';
     const record = records.insert({
@@ -260,7 +272,7 @@ export class Updates<Entity extends Keyed> {
     const isLocked = isWritten ? ` AND ${key.name} IN (SELECT ${key.name} FROM rs__before)` : '';
     return {
       text: `WITH ${isWritten ? before : ''}rs__changed AS (${text} WHERE ${isWanted}${isLocked} RETURNING *),
-        rs__recorded AS (${record}) SELECT ${names} FROM rs__changed`,
+        rs__recorded AS (${record}) SELECT ${returned} FROM rs__changed`,
       values: [...values, ...actorParameters(requireActor(actor))],
       types: STORED_TYPES,
     };
