@@ -2,6 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from
 import type { Type } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, OmitType, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
+import { Exclude } from 'class-transformer';
+import { DeleteDateColumn, Entity, PrimaryColumn } from 'typeorm';
 import { expect, it } from 'vitest';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import type { Precondition } from '../../src/http/responses/entity-tag.js';
@@ -10,9 +12,24 @@ import { ERRORS } from '../../src/errors/common-errors.js';
 import { ApiErrors } from '../../src/http/errors/api-errors.js';
 import { apiOperations } from '../../src/resources/documents/api-operations.js';
 import { ApiResource } from '../../src/resources/documents/api-resource.js';
+import { DtoOf } from '../../src/resources/properties/dto-of.js';
+import { INT64_COLUMN, Int64Field } from '../../src/resources/properties/int64.js';
+import { TIMESTAMP_COLUMN } from '../../src/resources/properties/timestamp.js';
 import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
 
 class ToolWithoutIdDto extends OmitType(ToolDto, ['id']) {}
+
+/** A removal marks its rows. */
+@Entity('marked')
+class Marked {
+  @PrimaryColumn(INT64_COLUMN)
+  @Int64Field({ description: 'Identification number of the aisle.' })
+  readonly id!: bigint;
+
+  @DeleteDateColumn(TIMESTAMP_COLUMN)
+  @Exclude()
+  readonly removedAt!: Date | null;
+}
 
 const DOCS = {
   one: 'an aisle',
@@ -230,6 +247,32 @@ it('a removed row stays, if a route restores it', async () => {
   expect(Object.keys(restore?.responses ?? {})).toEqual(
     expect.arrayContaining(['404', '412', '503']),
   );
+});
+
+class KeptDto extends DtoOf(Marked) {}
+class OwnDto extends OmitType(ToolDto, ['tag']) {}
+
+it.each([
+  ['stays taken if its entity keeps removed rows', KeptDto, ' Its id stays taken.'],
+  ['is not promised to be free if its entity is not known', OwnDto, ''],
+])('without a route that restores rows, the id of a removed row %s', async (_, dto, text) => {
+  @ApiResource({ ...DOCS, dto, examples: { create: EXAMPLES } })
+  @Controller('long-aisles')
+  class KeepingController {
+    @Post()
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+
+    @Delete(':id')
+    remove(@Param('id') id: string): string {
+      return id;
+    }
+  }
+  const own = await pathsOf(KeepingController);
+  expect(own['/long-aisles/{id}']?.delete?.description).toBe(`Removes an aisle.${text}`);
+  const conflict = own['/long-aisles']?.post?.description;
+  expect(conflict?.includes('or to a removed one')).toBe(dto === KeptDto);
 });
 
 it('the documented status is that of the route', async () => {

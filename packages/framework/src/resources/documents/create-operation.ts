@@ -56,8 +56,8 @@ export const create: Document = (words, { body, response, status }) => {
   ];
 };
 
-function chosenId({ one, noun, isRestorable }: Words): string {
-  const others = isRestorable ? ', or to a removed one' : '';
+function chosenId({ one, noun, keepsRemoved }: Words): string {
+  const others = keepsRemoved === true ? ', or to a removed one' : '';
   return `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose response was lost can be sent again. If the id belongs to ${one} with other content${others}, the request fails and the stored ${noun} does not change.`;
 }
 

@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
+import { keepsRemovedRows } from '../properties/dto-of.js';
 import { KEY_TYPES } from '../properties/key-type.js';
 
 /** Named examples of a value, in the form of OpenAPI. */
@@ -86,6 +87,7 @@ export function wordsOf(
     key: KEY_TYPES[typeof first.id === 'string' ? 'uuid' : 'bigint'],
     isIdChosen: errors.idTaken !== undefined,
     isRestorable,
+    keepsRemoved: isRestorable || keepsRemovedRows(docs.dto),
     path,
     // The ends of operation ids: `createTool`, `listTools`.
     Single: pascalCase(noun),

@@ -150,18 +150,28 @@ export const patch: Document = (words, method) => [
 ];
 
 export const remove: Document = (words, method) => {
-  const { one, noun, errors, path } = words;
-  const id = words.isIdChosen ? 'Its id is free afterwards.' : 'Its id is not used again.';
-  const after = words.isRestorable
-    ? `It stays in the store, unseen: \`POST /${path}/{id}/restore\` brings it back.`
-    : id;
+  const { one, noun, errors } = words;
   return [
-    operation(words, `delete${words.Single}`, `Remove ${one}`, `Removes ${one}. ${after}`),
+    operation(
+      words,
+      `delete${words.Single}`,
+      `Remove ${one}`,
+      `Removes ${one}.${afterwards(words)}`,
+    ),
     ...change(words, method),
     ApiResponse({ status: method.status, description: `The ${noun} is removed.` }),
     ApiErrors(...changeErrors(words, method), ...(errors.removal ?? [])),
   ];
 };
+
+function afterwards({ path, isRestorable, isIdChosen, keepsRemoved }: Words): string {
+  if (isRestorable) {
+    return ` It stays in the store, unseen: \`POST /${path}/{id}/restore\` brings it back.`;
+  }
+  if (!isIdChosen) return ' Its id is not used again.';
+  if (keepsRemoved === undefined) return '';
+  return keepsRemoved ? ' Its id stays taken.' : ' Its id is free afterwards.';
+}
 
 export const restore: Document = (words, method) => {
   const { one, noun, errors, examples, entityTag } = words;

@@ -10,6 +10,8 @@ import { declarationOf } from './kind.js';
 import type { Keyed } from './key-type.js';
 import { IfPresent } from './property.js';
 
+const ENTITY = Symbol('entity');
+
 const ID_OF_PATH = { description: 'If present, the id in the path.' } as const;
 
 type Nullable<Entity> = {
@@ -35,6 +37,7 @@ export function DtoOf<Entity extends object, Name extends keyof Entity = keyof E
   names: readonly Name[] = namesOf(entity) as readonly Name[],
 ): Type<Content<Pick<Entity, Name>>> {
   const Dto = PickType(entity, names);
+  Reflect.defineMetadata(ENTITY, entity, Dto);
   keepDigits(entity, Dto, names);
   return Dto as Type<Content<Pick<Entity, Name>>>;
 }
@@ -104,6 +107,16 @@ export function PatchOf<Entity extends Keyed>(
   return Patch;
 }
 
+/**
+ * Whether removed rows of the entity of a DTO stay in its table, by `@DeleteDateColumn()`.
+ *
+ * @returns `undefined` for a class that {@link DtoOf} has not made
+ */
+export function keepsRemovedRows(dto: Type): boolean | undefined {
+  const entity = Reflect.getMetadata(ENTITY, dto) as Type | undefined;
+  return entity && columnsOf(entity).some(({ mode }) => mode === 'deleteDate');
+}
+
 /** Instances of the class have the default of each property that is absent. */
 function withDefaults<Dto extends object>(entity: Type, dto: Type<Dto>): Type<Dto> {
   const defaults = new Map<string, unknown>();
@@ -160,10 +173,12 @@ function namesOf<Entity>(
  */
 export function propertyColumnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   const validated = validatedPropertiesOf(entity);
+  return columnsOf(entity).filter(({ propertyName }) => validated.has(propertyName));
+}
+
+function columnsOf(entity: Type): readonly ColumnMetadataArgs[] {
   return getMetadataArgsStorage().columns.filter(
-    ({ target, propertyName }) =>
-      validated.has(propertyName) &&
-      (target === entity || entity.prototype instanceof (target as Function)),
+    ({ target }) => target === entity || entity.prototype instanceof (target as Function),
   );
 }
 
