@@ -5,7 +5,10 @@ import { errorChecks } from './checks/errors.js';
 import { feedChecks } from './checks/feeds.js';
 import { killChecks } from './checks/kills.js';
 import { listChecks } from './checks/lists.js';
+import { nestedListChecks } from './checks/nested-lists.js';
+import { ownerChecks } from './checks/owners.js';
 import { preconditionChecks } from './checks/preconditions.js';
+import { restoreChecks } from './checks/restores.js';
 import { rowChecks } from './checks/rows.js';
 import { scopeChecks } from './checks/scopes.js';
 import { slowReaderChecks } from './checks/slow-readers.js';
@@ -28,7 +31,10 @@ export function checks(document: OpenApiDocument): readonly Check[] {
       ...createChecks(resource),
       ...preconditionChecks(resource),
       ...listChecks(resource),
+      ...nestedListChecks(resource, resources),
       ...rowChecks(resource),
+      ...restoreChecks(resource),
+      ...ownerChecks(resource),
       ...feedChecks(resource),
     ]),
     ...resources.flatMap(killChecks),

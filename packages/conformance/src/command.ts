@@ -10,16 +10,17 @@ import { TestedService } from './tested-service.js';
 
 const USAGE = `usage: conformance --url <address of the service> --token-file <file> [options]
 
-  --token-file <file>       a token with all scopes
-  --read-token-file <file>  a token with some scopes of reading operations, and no others
-  --document <file>         the OpenAPI document, instead of <url>/openapi.json
-  --start <command>         starts the service, so that checks can kill it
-  --metrics <url>           such as http://localhost:3001/metrics, to watch the memory
-  --only <text>             runs the checks whose names contain the text
-  --seed <integer>          repeats the values of a former run
-  --timeout <seconds>       of a check, by default 600: one that takes longer fails
-  --remote                  allows an address that is not of this machine
-  --json                    a line of JSON for each result
+  --token-file <file>        a token with all scopes
+  --read-token-file <file>   a token with some scopes of reading operations, and no others
+  --other-token-file <file>  a token of another principal, for rows that only their owners see
+  --document <file>          the OpenAPI document, instead of <url>/openapi.json
+  --start <command>          starts the service, so that checks can kill it
+  --metrics <url>            such as http://localhost:3001/metrics, to watch the memory
+  --only <text>              runs the checks whose names contain the text
+  --seed <integer>           repeats the values of a former run, except ids
+  --timeout <seconds>        of a check, by default 600: one that takes longer fails
+  --remote                   allows an address that is not of this machine
+  --json                     a line of JSON for each result
 
 The checks create, change and remove rows: use a service whose data you can lose.
 `;
@@ -28,6 +29,7 @@ const OPTIONS = {
   url: { type: 'string' },
   'token-file': { type: 'string' },
   'read-token-file': { type: 'string' },
+  'other-token-file': { type: 'string' },
   document: { type: 'string' },
   start: { type: 'string' },
   metrics: { type: 'string' },
@@ -91,9 +93,10 @@ async function conform(words: readonly string[], write: (text: string) => void):
     const document = await documentOf(url, options.document);
     // A first start can make the token.
     const token = await tokenIn(tokenFile);
-    const readTokenFile = options['read-token-file'];
-    const readToken = readTokenFile === undefined ? undefined : await tokenIn(readTokenFile);
-    const given = { url, token, readToken, metricsUrl: options.metrics, seed, checkTimeout };
+    const readToken = await givenToken(options['read-token-file']);
+    const otherToken = await givenToken(options['other-token-file']);
+    const tokens = { token, readToken, otherToken };
+    const given = { url, ...tokens, metricsUrl: options.metrics, seed, checkTimeout };
     const service = new TestedService(document, given, process);
     const all = checks(document).filter(({ name }) => name.includes(only));
     if (!json) write(`TAP version 14\n1..${all.length}\n# seed ${service.random.seed}\n`);
@@ -117,6 +120,10 @@ function optionsOf(words: readonly string[]) {
   } catch (error) {
     throw new UsageError((error as Error).message);
   }
+}
+
+async function givenToken(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : tokenIn(file);
 }
 
 async function tokenIn(file: string): Promise<string> {

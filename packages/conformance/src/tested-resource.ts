@@ -57,23 +57,31 @@ export class TestedResource {
     return new Map(parameters.map((each) => [each.name ?? '', each]));
   }
 
+  /** The property of a create that refers to a row of another resource. */
+  referenceTo(other: TestedResource): string | undefined {
+    return this.propertiesOf('create').find((name) => this.others.get(name) === other);
+  }
+
   /**
    * The body of a create, with the rows that it refers to.
    *
    * @param isWhole also with what is optional
+   * @param given values of some properties
    */
-  async newContent(service: TestedService, isWhole = true): Promise<Json> {
+  async newContent(service: TestedService, isWhole = true, given: Json = {}): Promise<Json> {
     if (this.#new === undefined) throw new NotApplicable(`the document has no POST ${this.path}`);
     const properties = Object.entries(propertiesOf(this.document, this.#new));
     const required = requiredOf(this.document, this.#new);
-    const content: Record<string, unknown> = {};
+    const content: Record<string, unknown> = { ...given };
     for (const [name, schema] of properties) {
+      if (name in given) continue;
       const target = this.others.get(name);
       const isRequired = required.includes(name);
       if (target === undefined || target === this) {
         const isReference = target === this;
         if (isRequired || (isWhole && !isReference)) {
-          content[name] = valueOf(this.document, schema, service.random);
+          const random = name === 'id' ? service.fresh : service.random;
+          content[name] = valueOf(this.document, schema, random);
         }
       } else if (isRequired) content[name] = (await target.create(service)).id;
     }
@@ -96,7 +104,7 @@ export class TestedResource {
 
   /** Sends a create. */
   post(service: TestedService, content: Json, key?: string): Promise<Exchange> {
-    const headers = this.isIdempotent ? { 'Idempotency-Key': key ?? service.random.uuid() } : {};
+    const headers = this.isIdempotent ? { 'Idempotency-Key': key ?? service.fresh.uuid() } : {};
     return service.send('POST', this.path, { body: content, headers });
   }
 
@@ -115,9 +123,9 @@ export class TestedResource {
     return row;
   }
 
-  async create(service: TestedService): Promise<Row> {
+  async create(service: TestedService, given?: Json): Promise<Row> {
     for (let attempt = 1; ; attempt += 1) {
-      const content = await this.newContent(service, attempt < CREATE_ATTEMPTS);
+      const content = await this.newContent(service, attempt < CREATE_ATTEMPTS, given);
       const exchange = await this.post(service, content);
       const isRejected = exchange.status >= 400 && exchange.status < 500;
       if (isRejected && attempt < CREATE_ATTEMPTS) continue;
@@ -125,9 +133,9 @@ export class TestedResource {
     }
   }
 
-  async createMany(service: TestedService, count: number): Promise<readonly Row[]> {
+  async createMany(service: TestedService, count: number, given?: Json): Promise<readonly Row[]> {
     const rows: Row[] = [];
-    for (let n = 0; n < count; n += 1) rows.push(await this.create(service));
+    for (let n = 0; n < count; n += 1) rows.push(await this.create(service, given));
     return rows;
   }
 

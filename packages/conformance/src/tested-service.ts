@@ -15,9 +15,11 @@ export interface ServiceOptions {
   readonly token: string;
   /** A token with some scopes of reading operations, and no others. */
   readonly readToken?: string | undefined;
+  /** A token of another principal, which need not have all scopes. With it, a check looks for rows that only their owners see. */
+  readonly otherToken?: string | undefined;
   /** Such as `http://localhost:3001/metrics`. With it, a check watches the memory of the service. */
   readonly metricsUrl?: string | undefined;
-  /** Repeats the values of a former run. */
+  /** Repeats the values of a former run, except ids and idempotency keys. */
   readonly seed?: number | undefined;
   /** The time of a check in milliseconds, by default 10 minutes. A check that takes longer fails. */
   readonly checkTimeout?: number | undefined;
@@ -53,6 +55,8 @@ const DATABASE_UNAVAILABLE = 50_300;
 /** The service that is checked, and the rows that the checks have created in it. */
 export class TestedService {
   readonly random: Random;
+  /** Makes ids and idempotency keys: others in each run, because the service still knows the former ones, also of removed rows. */
+  readonly fresh = new Random(Math.floor(Math.random() * 2 ** 31));
   /** Aborts when the time of the check is over. */
   readonly signal: AbortSignal = new AbortController().signal;
   /** The requests without a response. */
@@ -75,6 +79,13 @@ export class TestedService {
     return Object.create(this, {
       signal: { value: signal },
       pending: { value: new Set<string>() },
+    }) as TestedService;
+  }
+
+  /** This service for another token. */
+  as(token: string): TestedService {
+    return Object.create(this, {
+      options: { value: { ...this.options, token } },
     }) as TestedService;
   }
 

@@ -6,10 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { checks, ServiceProcess, TestedService } from '../src/index.js';
 import type { Check, OpenApiDocument, Result } from '../src/index.js';
-import { DOCUMENT } from './support/sample-document.js';
-import { READ_TOKEN, startSample, TOKEN } from './support/sample-service.js';
+import { DOCUMENT, LARGE_DOCUMENT } from './support/sample-document.js';
+import { OTHER_TOKEN, READ_TOKEN, startSample, TOKEN } from './support/sample-service.js';
 
 const document = DOCUMENT as unknown as OpenApiDocument;
+const largeDocument = LARGE_DOCUMENT as unknown as OpenApiDocument;
+
+const TOKENS = { token: TOKEN, readToken: READ_TOKEN, otherToken: OTHER_TOKEN };
 
 const isOfKills = ({ name }: Check) => name.startsWith('kill');
 
@@ -17,12 +20,13 @@ const isOfKills = ({ name }: Check) => name.startsWith('kill');
 async function resultsOf(
   fault?: string,
   isWanted = (check: Check) => !isOfKills(check),
+  tested = document,
 ): Promise<readonly Result[]> {
   const { url, stop } = await startSample(fault);
   onTestFinished(stop);
-  const service = new TestedService(document, { url, token: TOKEN, readToken: READ_TOKEN });
+  const service = new TestedService(tested, { url, ...TOKENS });
   const results: Result[] = [];
-  for (const check of checks(document).filter(isWanted)) {
+  for (const check of checks(tested).filter(isWanted)) {
     results.push(await check.run(service));
   }
   expect(await service.removeRows()).toEqual([]);
@@ -42,7 +46,52 @@ it('a service that keeps all promises passes', async () => {
   ]);
 });
 
+it('a service with nested lists, and rows that can be restored, passes', async () => {
+  const results = await resultsOf(undefined, undefined, largeDocument);
+  expect(results.filter(({ outcome }) => outcome === 'fail')).toEqual([]);
+  expect(namesOf(results, 'pass')).toEqual(
+    expect.arrayContaining([
+      'errors: of POST /notes/{id}/restore',
+      'list of folders/{folderId}/notes by id: its rows once',
+      'list of folders/{folderId}/notes by -id: its rows once',
+      'restores of notes: a removed row comes back as it was',
+      'owners of notes: a hidden row is hidden everywhere',
+      'rows of notes: linearizable',
+      'feed changes: each change once, in order',
+    ]),
+  );
+  expect(results).toContainEqual({
+    name: 'owners of folders: a hidden row is hidden everywhere',
+    outcome: 'not applicable',
+    reason: 'the other token gets 200 for a row, not 404',
+  });
+});
+
+it('a service passes twice with the values of one seed', async () => {
+  const { url, stop } = await startSample();
+  onTestFinished(stop);
+  for (let run = 0; run < 2; run += 1) {
+    const service = new TestedService(document, { url, token: TOKEN, seed: 7 });
+    const wanted = checks(document).filter(({ name }) => name.startsWith('creates'));
+    for (const check of wanted) expect(await check.run(service)).toMatchObject({ outcome: 'pass' });
+    await service.removeRows();
+  }
+});
+
 describe('a service that', () => {
+  it.each([
+    ['mixes folders', 'list of folders/{folderId}/notes by id: its rows once'],
+    ['repeats the folder in the Link', 'list of folders/{folderId}/notes by -id: its rows once'],
+    ['restores nothing', 'restores of notes: a removed row comes back as it was'],
+    ['restores another content', 'restores of notes: a removed row comes back as it was'],
+    ['lists notes of others', 'owners of notes: a hidden row is hidden everywhere'],
+    ['exports notes of others', 'owners of notes: a hidden row is hidden everywhere'],
+    ['changes notes of others', 'owners of notes: a hidden row is hidden everywhere'],
+  ])('%s is found by its larger document', async (fault, name) => {
+    const results = await resultsOf(fault, (check) => check.name === name, largeDocument);
+    expect(results).toMatchObject([{ name, outcome: 'fail' }]);
+  });
+
   it.each([
     ['loses a retry', 'creates of notes: a repeated request has its effect once'],
     ['repeats a retry', 'creates of notes: a repeated request has its effect once'],

@@ -58,7 +58,9 @@ function checkOf(document: OpenApiDocument, documented: DocumentedOperation): Ch
     for (const query of wrongQueries(documented)) wrong.push([400, `${path}?${query}`]);
     const inPath = parameters.filter((each) => each.in === 'path');
     // A list of what belongs to an unknown row can be empty.
-    const isFound = '404' in operation.responses && ['get', 'delete'].includes(method);
+    const isRestore = documented.path.endsWith('/{id}/restore');
+    const needsRow = ['get', 'delete'].includes(method) || isRestore;
+    const isFound = '404' in operation.responses && needsRow;
     if (isFound) wrong.push([404, path]);
     const isKey = ({ schema }: Parameter) =>
       schema?.type === 'integer' || schema?.format === 'uuid';

@@ -144,7 +144,7 @@ export function feedChecks(resource: TestedResource): readonly Check[] {
   ];
 }
 
-/** Creates, changes and removes a row. Returns its contents, an empty one for the removal. */
+/** Creates, changes, removes and restores a row. Returns its contents, an empty one for the removal. */
 async function live(
   service: TestedService,
   resource: TestedResource,
@@ -165,6 +165,7 @@ async function live(
     add(await service.send('PATCH', path, { body }));
   }
   if (remove) add(await service.send('DELETE', path));
+  if (remove && resource.isRestorable) add(await service.send('POST', `${path}/restore`));
   return [id, contents];
 }
 

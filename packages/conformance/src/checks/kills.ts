@@ -78,7 +78,7 @@ async function newCreates(
   const creates: Create[] = [];
   for (let n = 0; n < CREATES; n += 1) {
     const content = await resource.newContent(service);
-    creates.push({ content, key: service.random.uuid(), exchanges: [] });
+    creates.push({ content, key: service.fresh.uuid(), exchanges: [] });
   }
   return creates;
 }
@@ -145,7 +145,7 @@ async function verifyOnce(
   resource: TestedResource,
   creates: readonly Create[],
 ): Promise<void> {
-  const items = await pagesOf(service, resource, { limit: '1000' });
+  const items = await pagesOf(service, resource.path, { limit: '1000' });
   for (const { content } of creates) {
     const entries = Object.entries(content);
     const rows = items.filter((item) =>

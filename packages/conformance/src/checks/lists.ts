@@ -1,3 +1,4 @@
+import type { Operation } from '@resource-service/client/document';
 import { Connection } from '@resource-service/client/runtime';
 import { check } from '../check.js';
 import type { Check } from '../check.js';
@@ -21,10 +22,8 @@ const MAX_LIMIT = 1_000;
 export function listChecks(resource: TestedResource): readonly Check[] {
   if (!resource.operations.list) return [];
   const { name } = resource;
-  const { enum: sorts = [undefined] } = (resource.parametersOf('list').get('sort')?.schema ??
-    {}) as { readonly enum?: readonly (string | undefined)[] };
   return [
-    ...sorts.map((sort) =>
+    ...sortsOf(resource.operations.list).map((sort) =>
       check(`list of ${name}${sort ? ` by ${sort}` : ''}: each row once`, (service) =>
         walkBesideWrites(service, resource, sort),
       ),
@@ -49,6 +48,13 @@ export function listChecks(resource: TestedResource): readonly Check[] {
   ];
 }
 
+/** The values of the parameter `sort`. `undefined`: the list has no such parameter. */
+export function sortsOf({ parameters = [] }: Operation): readonly (string | undefined)[] {
+  const schema = parameters.find(({ name }) => name === 'sort')?.schema ?? {};
+  const { enum: sorts = [undefined] } = schema as { readonly enum?: readonly string[] };
+  return sorts;
+}
+
 async function walkBesideWrites(
   service: TestedService,
   resource: TestedResource,
@@ -63,28 +69,38 @@ async function walkBesideWrites(
       await service.send('DELETE', path);
     }
   };
-  const walk = pagesOf(service, resource, { limit: String(limit), ...(sort && { sort }) }, limit);
+  const parameters = { limit: String(limit), ...(sort && { sort }) };
+  const walk = pagesOf(service, resource.path, parameters, limit);
   const [items] = await Promise.all([walk.finally(() => walked.abort()), writes()]);
+  verifyItems(rows, items, sort);
+}
+
+/** @throws Violation unless each row is there, once, in the order */
+export function verifyItems(
+  rows: readonly Row[],
+  items: readonly Json[],
+  sort: string | undefined,
+): void {
   const counts = new Map<string, number>();
   for (const { id } of items) counts.set(String(id), (counts.get(String(id)) ?? 0) + 1);
   verifyOnce(rows, counts);
   if (sort !== undefined) verifyOrder(items, sort);
 }
 
-/** All items of a list. */
+/** All items of the list at this path. */
 export async function pagesOf(
   service: TestedService,
-  resource: TestedResource,
+  path: string,
   parameters: Readonly<Record<string, string>>,
   limit = Infinity,
 ): Promise<readonly Json[]> {
   const items: Json[] = [];
   let query: string | undefined = new URLSearchParams(parameters).toString();
   for (let page = 0; query !== undefined; page += 1) {
-    const exchange = requireNoFailure(await service.send('GET', `${resource.path}?${query}`));
+    const exchange = requireNoFailure(await service.send('GET', `${path}?${query}`));
     const list = jsonOf(exchange);
     const isPage = exchange.status === 200 && Array.isArray(list);
-    verify(isPage, `a page of ${resource.path} gets ${exchange.status}`, exchange);
+    verify(isPage, `a page of ${path} gets ${exchange.status}`, exchange);
     verify(list.length <= limit, `a page has ${list.length} items`, exchange);
     items.push(...(list as Json[]));
     query = nextOf(exchange);
@@ -141,13 +157,13 @@ async function find(
 ): Promise<void> {
   const { [filter]: value } = content;
   if (typeof value !== 'string' && typeof value !== 'bigint') return;
-  const items = await pagesOf(service, resource, { [filter]: String(value) });
+  const items = await pagesOf(service, resource.path, { [filter]: String(value) });
   const isFound = items.some((item) => String(item['id']) === String(id));
   verify(isFound, `${resource.path}?${filter}=${value} lacks ${String(id)}`);
 }
 
 /** The lines of an export. */
-async function* exportOf(service: TestedService, { path }: TestedResource): AsyncGenerator {
+export async function* exportOf(service: TestedService, { path }: TestedResource): AsyncGenerator {
   const connection = new Connection(service.clientOptions);
   const call = { method: 'GET', path: `${path}/export`, signal: null, isStream: true } as const;
   const response = await connection.send(call, (each) => each);

@@ -110,3 +110,53 @@ export const DOCUMENT = {
     },
   },
 };
+
+const FOLDER_ID = parameter('path', 'folderId', ID, true);
+const { '/notes': notes } = DOCUMENT.paths;
+const { StoredNote, NewNote } = DOCUMENT.components.schemas;
+const inFolder = (schema) => ({ ...schema, properties: { ...schema.properties, folderId: ID } });
+
+/** With folders of notes, and removed notes that can be restored. */
+export const LARGE_DOCUMENT = {
+  ...DOCUMENT,
+  paths: {
+    ...DOCUMENT.paths,
+    '/notes/{id}/restore': {
+      post: operation('restoreNote', 'notes:write', {
+        parameters: PATH,
+        responses: { 200: json(reference('StoredNote')), 404: {} },
+      }),
+    },
+    '/folders': {
+      post: operation('createFolder', 'notes:write', {
+        requestBody: json(reference('NewFolder')),
+        responses: { 201: json(reference('StoredFolder')) },
+      }),
+    },
+    '/folders/{id}': {
+      get: operation('getFolder', 'notes:read', {
+        parameters: PATH,
+        responses: { 200: json(reference('StoredFolder')), 404: {} },
+      }),
+      delete: operation('deleteFolder', 'notes:write', {
+        parameters: PATH,
+        responses: { 204: {}, 404: {} },
+      }),
+    },
+    '/folders/{folderId}/notes': {
+      get: operation('listFolderNotes', 'notes:read', {
+        parameters: [FOLDER_ID, ...notes.get.parameters],
+        responses: notes.get.responses,
+      }),
+    },
+  },
+  components: {
+    schemas: {
+      ...DOCUMENT.components.schemas,
+      NewFolder: { type: 'object', properties: { text: TEXT }, required: ['text'] },
+      StoredFolder: { type: 'object', properties: { id: ID, text: TEXT } },
+      NewNote: inFolder(NewNote),
+      StoredNote: inFolder(StoredNote),
+    },
+  },
+};

@@ -4,19 +4,25 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DOCUMENT } from './sample-document.js';
+import { LARGE_DOCUMENT } from './sample-document.js';
 
 /* A small service that keeps all promises, or breaks one on purpose. With a journal, its rows survive a kill:
    `node sample-service.js <port> <journal> [fault]` */
 
 export const TOKEN = 'all-scopes';
 export const READ_TOKEN = 'reading-only';
+/** Of another owner: who creates a note owns it. */
+export const OTHER_TOKEN = 'all-scopes-of-another-owner';
+const TOKENS = [TOKEN, READ_TOKEN, OTHER_TOKEN];
 
 /** Of HTTP, for the numbers of errors. */
 const MESSAGES = { 400: 'malformed', 401: 'no token', 403: 'no scope', 404: 'not there' };
 
 class Sample {
   rows = new Map();
+  /** Tokens of notes. */
+  owners = new Map();
+  folders = new Map();
   /** What a read may return, instead of what is stored. */
   former = new Map();
   responses = new Map();
@@ -58,18 +64,20 @@ class Sample {
 
   async respond(request, response) {
     const url = new URL(request.url, 'http://sample');
-    const [, name, key] = url.pathname.split('/');
-    const pattern = /^\w+$/.test(key ?? '') && key !== 'export' && key !== 'latest' ? '{id}' : key;
-    const path = `/${name}${pattern === undefined ? '' : `/${pattern}`}`;
-    const { [path]: item } = DOCUMENT.paths;
+    const [, name, key, part] = url.pathname.split('/');
+    const isId = /^\w+$/.test(key ?? '') && key !== 'export' && key !== 'latest';
+    const parameter = part === 'notes' ? '{folderId}' : '{id}';
+    const pattern = isId ? parameter : key;
+    const path = `/${[name, pattern, part].filter((each) => each !== undefined).join('/')}`;
+    const { [path]: item } = LARGE_DOCUMENT.paths;
     if (this.fault === 'sends an HTML error' && !item) return html(response);
     if (!item) return this.reject(response, 404, 0);
     const operation = item[request.method.toLowerCase()];
     if (this.fault === 'hangs' && operation?.operationId === 'getNote') return undefined;
     if (!operation) return this.reject(response, 405, 0, { Allow: Object.keys(item).join() });
-    const token = request.headers.authorization?.replace('Bearer ', '');
+    const token = tokenOf(request);
     const isOpen = this.fault === 'has an open route' && operation.operationId === 'deleteNote';
-    if (token !== TOKEN && token !== READ_TOKEN && !isOpen) {
+    if (!TOKENS.includes(token) && !isOpen) {
       const challenge = { 'WWW-Authenticate': 'Bearer realm="sample"' };
       return this.reject(response, 401, token === undefined ? 0 : 1, challenge);
     }
@@ -81,12 +89,36 @@ class Sample {
     return this[operation.operationId](request, response, url.searchParams, Number(key));
   }
 
-  listNotes(_, response, query) {
+  isOwn(request, id) {
+    return (this.owners.get(id) ?? TOKEN) === tokenOf(request);
+  }
+
+  /** The note, unless it is of another owner. */
+  noteOf(request, id) {
+    return this.isOwn(request, id) ? this.rows.get(id) : undefined;
+  }
+
+  listNotes(request, response, query) {
+    const isOpen = this.fault === 'lists notes of others';
+    return this.listOf(response, query, ({ id }) => isOpen || this.isOwn(request, id));
+  }
+
+  listFolderNotes(request, response, query, folder) {
+    if (Number.isNaN(folder)) return this.reject(response, 400, 4);
+    const isMixed = this.fault === 'mixes folders';
+    const isWanted = ({ id, folderId }) =>
+      this.isOwn(request, id) && (isMixed || folderId === folder);
+    const given = this.fault === 'repeats the folder in the Link' ? { folderId: folder } : {};
+    return this.listOf(response, query, isWanted, given);
+  }
+
+  listOf(response, query, isWanted, given = {}) {
     if (!isValid(query, ['limit', 'after', 'sort', 'count', 'text'])) {
       return this.reject(response, 400, 4);
     }
     const [limit, isDown] = [Number(query.get('limit') ?? 50), query.get('sort') === '-id'];
-    const all = [...this.rows.values()].toSorted((one, other) => one.id - other.id);
+    const wanted = [...this.rows.values()].filter(isWanted);
+    const all = wanted.toSorted((one, other) => one.id - other.id);
     if (isDown) all.reverse();
     const [after, content] = [query.get('after'), query.get('text')];
     const isOffset = this.fault === 'pages by offset';
@@ -99,6 +131,7 @@ class Sample {
     const isSkipping = this.fault === 'skips a row' && found.length > limit + 1;
     const last = isOffset ? Number(after ?? 0) + limit : found[limit - (isSkipping ? 0 : 1)]?.id;
     query.set('after', String(last));
+    for (const [name, value] of Object.entries(given)) query.set(name, value);
     const link = found.length > limit ? { Link: `</notes?${query}>; rel="next"` } : {};
     const total = query.get('count') === 'true' ? { 'X-Total-Count': String(all.length) } : {};
     return send(response, 200, page, { ...link, ...total });
@@ -116,12 +149,33 @@ class Sample {
     const id = this.lastId + 1;
     const note = { id, ...body };
     if (this.fault === 'alters a value') note.text = note.text.normalize('NFD').slice(0, 15);
+    this.owners.set(id, tokenOf(request));
     this.write('created', id, note, key, body);
     return send(response, 201, note);
   }
 
-  exportNotes(_, response) {
-    const rows = [...this.rows.values()];
+  async createFolder(request, response) {
+    const body = await this.bodyOf(request, response, ['text']);
+    if (body === undefined) return undefined;
+    const id = (this.lastId += 1);
+    this.folders.set(id, { id, ...body });
+    return send(response, 201, this.folders.get(id));
+  }
+
+  getFolder(request, response, _, id) {
+    if (Number.isNaN(id)) return this.reject(response, 400, 4);
+    return this.sendRow(request, response, this.folders.get(id));
+  }
+
+  deleteFolder(_, response, __, id) {
+    if (Number.isNaN(id)) return this.reject(response, 400, 4);
+    if (!this.folders.delete(id)) return this.reject(response, 404, 1);
+    return response.writeHead(204).end();
+  }
+
+  exportNotes(request, response) {
+    const isOpen = this.fault === 'exports notes of others';
+    const rows = [...this.rows.values()].filter(({ id }) => isOpen || this.isOwn(request, id));
     const lines = (this.fault === 'exports too little' ? rows.slice(0, -1) : rows).map(
       (note) => `${JSON.stringify(note)}\n`,
     );
@@ -131,17 +185,22 @@ class Sample {
   getNote(request, response, _, id) {
     if (Number.isNaN(id)) return this.reject(response, 400, 4);
     const isStale = this.fault === 'reads what was' && this.changes.length % 3 === 0;
-    const note = (isStale ? this.former.get(id) : undefined) ?? this.rows.get(id);
-    if (!note) return this.reject(response, 404, 1);
-    const ETag = this.tagOf(note);
+    const former = isStale && this.isOwn(request, id) ? this.former.get(id) : undefined;
+    return this.sendRow(request, response, former ?? this.noteOf(request, id));
+  }
+
+  sendRow(request, response, row) {
+    if (!row) return this.reject(response, 404, 1);
+    const ETag = this.tagOf(row);
     if (request.headers['if-none-match'] === ETag) return response.writeHead(304).end();
-    return send(response, 200, note, { ETag });
+    return send(response, 200, row, { ETag });
   }
 
   async patchNote(request, response, _, id) {
     const body = await this.bodyOf(request, response, []);
     if (body === undefined) return undefined;
-    const note = this.rows.get(id);
+    const isOpen = this.fault === 'changes notes of others';
+    const note = isOpen ? this.rows.get(id) : this.noteOf(request, id);
     if (!this.isMet(request, response, note, id)) return undefined;
     if (this.fault === 'loses an update') await sleep(20);
     if (this.fault === 'has two winners' && request.headers['if-match']) await sleep(20);
@@ -153,9 +212,22 @@ class Sample {
   }
 
   deleteNote(request, response, _, id) {
-    if (!this.isMet(request, response, this.rows.get(id), id)) return undefined;
+    if (!this.isMet(request, response, this.noteOf(request, id), id)) return undefined;
     this.write('removed', id);
     return response.writeHead(204).end();
+  }
+
+  restoreNote(request, response, _, id) {
+    if (Number.isNaN(id)) return this.reject(response, 400, 4);
+    const stored = this.noteOf(request, id);
+    const removed = this.isOwn(request, id) ? this.former.get(id) : undefined;
+    const note = stored ?? removed;
+    if (!note) return this.reject(response, 404, 1);
+    if (this.fault === 'restores nothing') return send(response, 200, note);
+    const isAltered = this.fault === 'restores another content' && !stored;
+    const restored = isAltered ? { ...note, text: 'restored' } : note;
+    if (!stored) this.write('created', id, restored);
+    return send(response, 200, restored, { ETag: this.tagOf(restored) });
   }
 
   listChanges(request, response, query) {
@@ -213,6 +285,10 @@ class Sample {
     const message = this.fault === 'shows its stack' ? error.stack : error.message;
     send(response, status, { error: status * 100 + (isNew ? 77 : number), message }, headers);
   }
+}
+
+function tokenOf(request) {
+  return request.headers.authorization?.replace('Bearer ', '');
 }
 
 function isValid(query, names) {
