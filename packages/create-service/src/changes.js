@@ -25,9 +25,13 @@ const PARTS = {
   'src/sample-items/dto/sample-item.dto.ts': 'StoredSampleItemDto',
 };
 
+/** The problem of a repository that shows only some rows. */
+const LIMITED = 'limits the rows that a principal sees';
+
 /**
  * Adds the record of changes to a resource that has none: the folder of the record, its test, its module in `app.module.ts`, and the
- * option of the repository. Writes all of them or nothing. Then generates the migration, whose columns are those of the entity.
+ * option of the repository. Writes all of them or nothing. Then generates the migration, whose columns are those of the entity. If the
+ * repository has `visible`, there is no feed, because it would have the changes of all rows, and no test of it.
  *
  * @param root the folder of the service
  */
@@ -37,16 +41,18 @@ export async function addChanges(root, one, many) {
   const named = (text) => withResourceNames(text, one, many);
   for (const [file, name] of Object.entries(PARTS)) requirePart(root, named(file), named(name));
   requireNoneOfRecords(root, named(ENTITY));
-  const created = templateFiles()
-    .filter((name) => name.includes('sample-item-change') && !name.includes('/migrations/'))
-    .map((name) => ({
-      file: named(name),
-      text: named(withoutMigration(templateText(name, true))),
-    }));
-  const folder = `${one}-changes`;
-  requireFree(root, `${one}-change`, [`src/${folder}`, ...created.map(({ file }) => file)]);
   const sources = await frameworkSources(root);
   const repository = named(REPOSITORY);
+  const hasFeed = !(await isLimited(sources, root, repository, option(named)));
+  const created = templateFiles()
+    .filter((name) => name.includes('sample-item-change') && !name.includes('/migrations/'))
+    .filter((name) => hasFeed || !name.startsWith('test/'))
+    .map((name) => {
+      const text = withoutMigration(templateText(name, true));
+      return { file: named(name), text: named(hasFeed ? text : withoutFeed(text)) };
+    });
+  const folder = `${one}-changes`;
+  requireFree(root, `${one}-change`, [`src/${folder}`, ...created.map(({ file }) => file)]);
   await writeResource(sources, root, [folder], created, async () => [
     { file: repository, text: await sources.withRepositoryOption(root, repository, option(named)) },
   ]);
@@ -64,9 +70,30 @@ export async function addChanges(root, one, many) {
       `src/${folder} lacks its migration: stop the service if it runs here, and run "npm run migration:generate -- ${generate.slice(-2).join(' ')}"`,
     );
   }
+  const withoutOne = `The repository has "visible", so there is no feed of all changes (docs/framework/changes.md, "The feed").\n`;
   process.stdout
     .write(`src/${folder} has the record of changes of ${many}, and ${repository} writes it.
-`);
+${hasFeed ? '' : withoutOne}`);
+}
+
+/** Whether the repository has `visible`. */
+async function isLimited(sources, root, repository, given) {
+  try {
+    const conflicts = { visible: LIMITED };
+    await sources.withRepositoryOption(root, repository, { ...given, conflicts });
+  } catch (error) {
+    // Any other problem is found again when the option is added.
+    return error.message.endsWith(LIMITED);
+  }
+  return false;
+}
+
+/** The module of a record that nothing publishes. */
+export function withoutFeed(text) {
+  const imports = 'FeedModule|StoredSampleItemDto|SampleItemsModule|SampleItemsRepository';
+  return text
+    .replaceAll(new RegExp(`^import \\{ (${imports}) \\}.*\n`, 'gm'), '')
+    .replace(/ {4}FeedModule\.forFeature\(\{[^]*?\n {4}\}\),\n/, '');
 }
 
 /** @throws UsageError */
@@ -108,9 +135,6 @@ function option(named) {
         path: named('../sample-item-changes/sample-item-change.entity.js'),
       },
     ],
-    conflicts: {
-      changes: 'records its changes already',
-      visible: 'has visible rows only, and a feed would show all',
-    },
+    conflicts: { changes: 'records its changes already' },
   };
 }

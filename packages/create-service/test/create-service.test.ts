@@ -310,6 +310,24 @@ export class AppModule {}
     expect(await readdir(join(place, 'src'))).toEqual(['app.module.ts', 'loans']);
   });
 
+  it('the command records changes without a feed if the repository has visible', async () => {
+    const place = await serviceWith(app(DECORATOR));
+    await run(process.execPath, [COMMAND, 'resource', 'loan', 'loans'], { cwd: place });
+    const repository = join(place, 'src/loans/loans.repository.ts');
+    const text = await readFile(repository, 'utf8');
+    const visible = 'visible: ({ id }) => ({ name: id }),';
+    await writeFile(repository, text.replace('filters: {},', `$& ${visible}`));
+    // There is no service that could generate the migration.
+    await expect(generate(place)).rejects.toThrow('src/loan-changes lacks its migration');
+    const module = await readFile(join(place, 'src/loan-changes/loan-changes.module.ts'), 'utf8');
+    expect(module).toContain('ResourceModule.forFeature([LoanChange]');
+    expect(module).not.toMatch(/Feed|StoredLoanDto|LoansModule|LoansRepository/);
+    const changed = await readFile(repository, 'utf8');
+    expect(changed).toContain("changes: recordChanges(LoanChange, 'loan')");
+    expect(changed).toContain(visible);
+    expect(await readdir(join(place, 'test'))).toEqual(['loans.e2e.test.ts']);
+  });
+
   it('the command leaves nothing behind if a file cannot be written', async () => {
     const place = await serviceWith(app(DECORATOR));
     await writeFile(join(place, 'test'), 'no folder');
