@@ -100,6 +100,18 @@ describe('an address', () => {
     for (const path of ['/a', '/b', '/c']) await expectIds(path, ...ids);
   });
 
+  it('that is paused gets the changes of a new resource since the start that brought it', async () => {
+    const service = await start();
+    await service.create(1);
+    await service.listen(receiver.url());
+    await database.query(`UPDATE webhooks SET positions = '{}', paused_at = now()`);
+    await start();
+    await eventually(async () => expect(await stored()).toHaveProperty('positions.tool'));
+    await service.create(2);
+    await database.query('UPDATE webhooks SET paused_at = NULL');
+    await expectIds('/', 2);
+  });
+
   it('is served by another replica when the lease of a dead one has ended', async () => {
     const service = await start();
     await service.listen(receiver.url());

@@ -149,6 +149,8 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
+    const { active, paused } = this.figures;
+    if (active + paused > 0) await this.rows.begin(await this.feeds.latest());
     // After an error, of which the next claim tells, what is known stays: the age of a change that waits grows.
     this.waitingSince = await this.feeds
       .oldestAfter(this.figures.positions)

@@ -182,6 +182,19 @@ export class WebhookRows {
     return row && BigInt(row[0]);
   }
 
+  /**
+   * Lets all webhooks, also paused ones, begin now with resources that are new in the service.
+   *
+   * @param latest the newest positions
+   */
+  async begin(latest: Positions): Promise<void> {
+    await this.statements.rows({
+      text: `UPDATE webhooks SET positions = ${WANTED('$1')} || positions
+        WHERE NOT positions ?& ARRAY(SELECT jsonb_object_keys(${WANTED('$1')}))`,
+      values: [JSON.stringify(latest)],
+    });
+  }
+
   async figures(): Promise<Figures> {
     const [[active, paused, positions] = [0, 0, '{}']] = await this.statements.rows<
       [number, number, string]
