@@ -11,7 +11,7 @@ import ts from 'typescript';
 const PACKAGES = ['framework', 'changes', 'webhooks', 'client', 'local', 'command', 'conformance'];
 
 /** The doors of the framework for services. */
-const FOR_SERVICES = ['.', './cli'];
+const FOR_SERVICES = new Set(['.', './cli']);
 
 const printer = ts.createPrinter({ removeComments: true });
 
@@ -35,7 +35,7 @@ const program = ts.createProgram(
 for (const { name, folder, doors } of packages) {
   if (name === 'framework') {
     const names = doors
-      .filter(([door]) => FOR_SERVICES.includes(door))
+      .filter(([door]) => FOR_SERVICES.has(door))
       .flatMap(([, file]) => undocumentedOf(file));
     if (names.length > 0)
       fail(`packages/framework: no docstring, or no @example: ${names.join(', ')}`);

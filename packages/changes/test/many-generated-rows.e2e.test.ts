@@ -235,5 +235,5 @@ it('patchMany changes nothing if the changed rows are too long', async () => {
   );
   for (const label of many) expect(await labels.find(label.id)).toEqual(label);
   const some = ids.slice(2);
-  expect(await labels.patchMany(some, long)).toEqual(some.map((id) => ({ id, ...long })));
+  expect(await labels.patchMany(some, long)).toEqual(some.map((id) => Object.assign({ id }, long)));
 });

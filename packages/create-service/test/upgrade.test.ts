@@ -60,8 +60,8 @@ interface Manifest {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-async function manifestIn(folder: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+async function manifestIn(root: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
 }
 
 async function installPackages(root: string): Promise<void> {
@@ -143,9 +143,9 @@ import { Injectable }`,
 }
 
 async function addIncarnations(root: string): Promise<void> {
-  const [folder, name] = [join(root, 'src/tool-changes'), 'AddIncarnations1900000000000'];
+  const [changes, name] = [join(root, 'src/tool-changes'), 'AddIncarnations1900000000000'];
   await writeFile(
-    join(folder, 'migrations/1900000000000-add-incarnations.ts'),
+    join(changes, 'migrations/1900000000000-add-incarnations.ts'),
     `import { addIncarnations, removeIncarnations } from '@resource-service/changes/migrations';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
@@ -164,7 +164,7 @@ export class ${name} implements MigrationInterface {
 }
 `,
   );
-  const file = join(folder, 'tool-changes.module.ts');
+  const file = join(changes, 'tool-changes.module.ts');
   const text = (await readFile(file, 'utf8')).replace(
     /migrations: \[(\w+)\]/,
     `migrations: [$1, ${name}]`,

@@ -263,7 +263,7 @@ describe('deliveries', () => {
     });
     await eventually(() => expect(receiver.received).toHaveLength(1));
     client.abort();
-    await expect(sent).rejects.toThrow();
+    await expect(sent).rejects.toThrow('aborted');
     await ended;
     expect(await service.metrics()).toContain('refusals_total{error="50000"} 0\n');
   });

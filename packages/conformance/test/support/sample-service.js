@@ -13,7 +13,7 @@ export const TOKEN = 'all-scopes';
 export const READ_TOKEN = 'reading-only';
 /** Of another owner: who creates a note owns it. */
 export const OTHER_TOKEN = 'all-scopes-of-another-owner';
-const TOKENS = [TOKEN, READ_TOKEN, OTHER_TOKEN];
+const TOKENS = new Set([TOKEN, READ_TOKEN, OTHER_TOKEN]);
 
 /** Of HTTP, for the numbers of errors. */
 const MESSAGES = { 400: 'malformed', 401: 'no token', 403: 'no scope', 404: 'not there' };
@@ -77,7 +77,7 @@ class Sample {
     if (!operation) return this.reject(response, 405, 0, { Allow: Object.keys(item).join() });
     const token = tokenOf(request);
     const isOpen = this.fault === 'has an open route' && operation.operationId === 'deleteNote';
-    if (!TOKENS.includes(token) && !isOpen) {
+    if (!TOKENS.has(token) && !isOpen) {
       const challenge = { 'WWW-Authenticate': 'Bearer realm="sample"' };
       return this.reject(response, 401, token === undefined ? 0 : 1, challenge);
     }

@@ -165,7 +165,7 @@ started
     const file = join(folder, 'url');
     await writeFile(file, `postgres://tools:secret@127.0.0.1:${port},[::1]:${port}/tools\n`);
     const said: string[] = [];
-    const say = (text: string) => void said.push(text);
+    const say = (line: string) => void said.push(line);
     const where = `127.0.0.1:${port}, [::1]:${port} (ECONNREFUSED)`;
     expect(await findUnreachable({ DATABASE_URL_FILE: file }, say, 1_000)).toEqual([
       `DATABASE_URL_FILE: no server accepts connections at ${where}: ${remedy('DATABASE_URL_FILE')}`,
