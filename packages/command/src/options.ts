@@ -3,6 +3,22 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { ColumnNames } from './csv/csv-header.js';
 import type { Column, Filter } from './resources.js';
 
+/** The options of the commands that have filters, and of every command. */
+const OWN = new Set([
+  'accept-gap',
+  'after',
+  'escape-formulas',
+  'feed',
+  'follow',
+  'format',
+  'help',
+  'json',
+  'output',
+  'overwrite',
+  'resource',
+  'version',
+]);
+
 /** What other options depend on, so it is looked for before all else. Commander rejects a name that is unknown. */
 export function chosenIn<T extends { readonly name: string }>(
   args: readonly string[],
@@ -18,9 +34,11 @@ export function chosenIn<T extends { readonly name: string }>(
   return choices.find(({ name }) => name === values[option]) ?? byDefault;
 }
 
-/** `shelf-id` for the query parameter `shelfId`. */
+/** `shelf-id` for the query parameter `shelfId`, and `filter-format` where `format` is an option of the command. */
 export function optionOf(parameter: string): string {
-  return parameter.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const option = parameter.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  // Commander takes `--no-` for a negation.
+  return OWN.has(option) || option.startsWith('no-') ? `filter-${option}` : option;
 }
 
 export function filterOption(

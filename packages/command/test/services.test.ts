@@ -91,6 +91,46 @@ it('an export of records whose ids are UUIDs goes on after the last one', async 
   expect(requests).toEqual(['/tools/export', `/tools/export?after=${ids[0]}`]);
 });
 
+it('a filter that is named like an option of the command has another option', async () => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(request.url!);
+    response.writeHead(200, { 'Content-Type': 'application/x-ndjson' });
+    response.end('\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const env = { TOOL_LIBRARY_URL: `http://127.0.0.1:${port}`, TOOL_LIBRARY_TOKEN: 'secret' };
+  const document = documentWith(resource('tools', 'format', 'version', 'noShow', 'size'));
+  const filters = ['--filter-format', '7', '--filter-version', '2', '--filter-no-show', '3'];
+  const { code, stderr } = await runWith(document, ['export', ...filters, '--size', '4'], env);
+  server.close();
+  expect([code, stderr]).toEqual([0, expect.stringContaining('exported 0 tools')]);
+  expect(requests).toEqual(['/tools/export?format=7&version=2&noShow=3&size=4']);
+});
+
+it.each([
+  ['export', (names: readonly string[]) => documentWith(resource('tools', ...names))],
+  [
+    'changes',
+    (names: readonly string[]) =>
+      documentWith(...names.map((name) => feed(`${name}-changes`, name)), feed('changes')),
+  ],
+])('each option of %s can be the name of a property', async (command, documentOf) => {
+  const { stdout } = await runWith(documentOf(['size']), [command, '--help']);
+  const options = [...stdout.matchAll(/^ {2}(?:-h, )?--([a-z-]+)/gm)].map(([, option = '']) =>
+    option.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  );
+  expect(options).toEqual(expect.arrayContaining(['help', command === 'export' ? 'json' : 'feed']));
+  const document = documentOf(options);
+  for (const option of options) {
+    const chosen = command === 'changes' ? ['--feed', `${option}-changes`] : [];
+    const { code, stderr } = await runWith(document, [command, ...chosen, '--help']);
+    expect([option, code, stderr]).toEqual([option, 0, '']);
+  }
+});
+
 describe('changes', () => {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -125,6 +165,12 @@ describe('changes', () => {
     expect(requests).toEqual(['/tools/changes/latest', '/tools/changes?toolId=7&limit=1000']);
     const { code, stderr } = await runWith(document, ['changes', '--tool-id', 'x'], env);
     expect([code, stderr]).toEqual([2, expect.stringContaining('It must be a 64-bit integer.')]);
+  });
+
+  it('of one record are chosen by another option where the property is named like one', async () => {
+    const document = documentWith(feed('changes', 'follow'));
+    expect((await runWith(document, ['changes', '--filter-follow', '7'], env)).code).toBe(0);
+    expect(requests).toEqual(['/changes/latest', '/changes?follow=7&limit=1000']);
   });
 
   it('are those of the first feed unless another one is chosen, also in what is to continue', async () => {

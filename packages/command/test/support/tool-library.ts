@@ -21,10 +21,13 @@ export function documentWith(...paths: readonly Paths[]): OpenApiDocument {
 }
 
 /** The paths of a resource that can be imported and exported. */
-export function resource(name: string): Paths {
+export function resource(name: string, ...filters: readonly string[]): Paths {
   const schema = { $ref: '#/components/schemas/Tool' };
+  const parameters = filters.map(inQuery);
   return {
-    [`/${name}/export`]: { get: { 'x-required-scope': `${name}:read`, responses: {} } },
+    [`/${name}/export`]: {
+      get: { parameters, 'x-required-scope': `${name}:read`, responses: {} },
+    },
     [`/${name}/import`]: { post: { 'x-required-scope': `${name}:write`, responses: {} } },
     [`/${name}/{id}`]: {
       get: { responses: { 200: { content: { 'application/json': { schema } } } } },
@@ -38,17 +41,16 @@ export function feed(name: string, ...parameters: readonly string[]): Paths {
   return {
     [`/${name}`]: {
       get: {
-        parameters: ['limit', 'after', ...parameters].map((parameter) => ({
-          name: parameter,
-          in: 'query',
-          description: '',
-          schema: { type: 'integer' },
-        })),
+        parameters: ['limit', 'after', ...parameters].map(inQuery),
         responses: { 200: { content: { 'text/event-stream': { schema } } } },
       },
     },
     [`/${name}/latest`]: { get: { responses: {} } },
   };
+}
+
+function inQuery(name: string) {
+  return { name, in: 'query', description: '', schema: { type: 'integer' } } as const;
 }
 
 /** What a service with webhooks has in its document. */
