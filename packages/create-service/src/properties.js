@@ -4,9 +4,8 @@ import { FILTERS, TYPES } from './property-types.js';
 /* Properties as they are written on the command line, such as `due:date` or `note:text?`. */
 
 /** The key, the parameters of each list, and the columns that each table of PostgreSQL has. */
-const RESERVED = 'id after afterValue count ids limit sort cmax cmin ctid tableoid xmax xmin'.split(
-  ' ',
-);
+const RESERVED =
+  'id after afterValue count expand ids limit sort cmax cmin ctid tableoid xmax xmin'.split(' ');
 
 /** What `ChangeOf` rejects. */
 export const OF_CHANGES = ['kind', 'position', 'principal', 'requestId', 'time'];

@@ -42,6 +42,7 @@ it.each([
   ['class:text', ': class is a keyword'],
   ['id:uuid', ': the name id is reserved'],
   ['sort:text', ': the name sort is reserved'],
+  ['expand:text', ': the name expand is reserved'],
   ['xmin:bigint', ': the name xmin is reserved'],
   ['constructor:text', ': the name constructor is reserved'],
   [`${'long'.repeat(11)}A:text`, ': its name and loans have more than 49 characters together'],

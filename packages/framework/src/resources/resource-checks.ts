@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import type { DataSource } from 'typeorm';
 import { isExcluded, validatedPropertiesOf } from '../http/body/dto.pipe.js';
+import { isFilter } from '../http/responses/page.js';
 import { keyColumnOf } from './properties/dto-of.js';
 import { EntityColumns } from './properties/entity-columns.js';
 import { MAX_INT64 } from './properties/int64.js';
@@ -196,6 +197,11 @@ function* orderMistakes({ columns, entity, dto, shown }: Checked): Generator<str
 
 function* filterMistakes({ columns, entity, filters }: Checked): Generator<string> {
   for (const [name, filter] of Object.entries(filters)) {
+    // Its value would be the one of the parameter, such as the default of `limit`.
+    if (!isFilter(name)) {
+      yield `${entity.name}: no filter can have the name ${name}, which is a parameter of lists`;
+      continue;
+    }
     if (!isOnColumn(filter)) {
       const { equals } = filter;
       if (equals === undefined || columns.named(equals) !== undefined) continue;

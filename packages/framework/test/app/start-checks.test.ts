@@ -342,6 +342,22 @@ it('repositories of one name are named', async () => {
   ]);
 });
 
+it('filters that are named like a parameter of lists are named', async () => {
+  const filters = { limit: isEqual('name'), expand: isEqual('tag') };
+  @Injectable()
+  class ToolsWithLimits extends ResourceRepository<Tool, ListParameters>(Tool, {
+    name: 'tools',
+    dto: ToolDto,
+    filters,
+    notFound,
+    idTaken,
+  }) {}
+  expect(await mistakesOf({ entities: [Tool], providers: [ToolsWithLimits] })).toEqual([
+    'Tool: no filter can have the name limit, which is a parameter of lists',
+    'Tool: no filter can have the name expand, which is a parameter of lists',
+  ]);
+});
+
 it('all are found before a migration is applied', async () => {
   const database = await createTestDatabase();
   const app = appOf([Tool, Box], [migrationOf('CREATE TABLE tools (id bigint PRIMARY KEY)')], {

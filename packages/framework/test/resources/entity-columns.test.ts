@@ -94,6 +94,30 @@ class Lamp extends Row {
   readonly isOn!: boolean;
 }
 
+@Entity('lists')
+class List extends Row {
+  @Column('simple-array')
+  readonly names!: string[];
+}
+
+@Entity('papers')
+class Paper extends Row {
+  @Column('simple-json')
+  readonly content!: object;
+}
+
+@Entity('kinds')
+class Kind extends Row {
+  @Column({ type: 'simple-enum', enum: ['one', 'other'] })
+  readonly kind!: string;
+}
+
+@Entity('inherited')
+class Inherited extends Row {
+  @Column('text', { name: 'text' })
+  readonly toString!: () => string;
+}
+
 async function columnsOf(entity: Type): Promise<EntityColumns> {
   const database = await createTestDatabase();
   const dataSource = dataSourceOf({
@@ -122,6 +146,10 @@ const REFUSED: readonly (readonly [entity: Type, why: string])[] = [
   [Follower, 'Follower.owner: a resource loads no relations'],
   [Counted, 'Counted.count: a resource computes nothing'],
   [Lamp, 'Lamp.isOn: its decorator declares the column: remove @Column()'],
+  [List, 'List.names: it cannot have the type simple-array: use text with the option array'],
+  [Paper, 'Paper.content: it cannot have the type simple-json: use jsonb'],
+  [Kind, 'Kind.kind: it cannot have the type enum: use text'],
+  [Inherited, 'Inherited.toString: no property can have a name that every object has'],
   [Pair, 'Pair must have one primary key'],
 ];
 

@@ -18,12 +18,13 @@ export function requireKey(
 /** The prefix of all names that the statements of resources define, so that they are never ambiguous. */
 const RESERVED = 'rs__';
 
-/** Types that cannot be compared, or whose arrays have a name of their own. */
+/** Types that cannot be compared, whose arrays have a name of their own, or that TypeORM alone reads. */
 const REPLACED_TYPES: Readonly<Record<string, string>> = {
   json: 'jsonb',
   enum: 'text',
-  'simple-enum': 'text',
   bit: 'text',
+  'simple-array': 'text with the option array',
+  'simple-json': 'jsonb',
 };
 
 /** A line for each feature that TypeORM's own statements would heed, but the statements of a resource would not. */
@@ -53,7 +54,12 @@ function* unsupported(
     if (isDeclaredTwice(column)) {
       yield [propertyName, 'its decorator declares the column: remove @Column()'];
     }
-    const type = driver.normalizeType(column);
+    if (propertyName in Object.prototype) {
+      yield [propertyName, 'no property can have a name that every object has'];
+    }
+    // The driver takes types that TypeORM alone reads for text.
+    const declared = typeof column.type === 'string' ? column.type : '';
+    const type = declared in REPLACED_TYPES ? declared : driver.normalizeType(column);
     const instead = REPLACED_TYPES[type];
     if (instead !== undefined)
       yield [propertyName, `it cannot have the type ${type}: use ${instead}`];
