@@ -43,7 +43,8 @@ function retriesOf(methods: readonly Method[]): string {
   const others = posts.filter((post) => !post.operation[REPEATABLE] && !keyed.includes(post));
   const isConditional = methods.some(({ operation }) => hasHeader(operation, 'If-Match'));
   const reasons = given([
-    posts.length > keyed.length + others.length && 'a create with the same content changes nothing',
+    posts.some(({ operation }) => operation[REPEATABLE] === 'create') &&
+      'a create with the same content changes nothing',
     isConditional && 'a change with `If-Match` is made at most once',
   ]).join(', and ');
   const why = reasons === '' ? '' : `: ${reasons}`;

@@ -13,8 +13,13 @@ import type { SchemasObject } from './common-parts.js';
 import { descriptionOf } from './description.js';
 import { webhooksOf } from './document-webhooks.js';
 import { methodsOf, tagsOf } from './operations.js';
+import type { Method } from './operations.js';
 
 type SchemaObject = Exclude<SchemasObject[string], { $ref: string }>;
+
+interface LinkedResponse {
+  links?: Readonly<Record<string, { readonly operationId?: string }>>;
+}
 
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
@@ -58,7 +63,9 @@ export function openApiText(
     extraModels: [ErrorDto, ...(documented?.models ?? [])],
   });
   document.info.description = descriptionOf(document, identity.description);
-  for (const { operation } of methodsOf(document)) {
+  const methods = methodsOf(document);
+  removeDeadLinks(methods);
+  for (const { operation } of methods) {
     delete operation[REPEATABLE];
     // An operation without a scope is `@Public()`: the service does not start otherwise.
     if (operation['x-required-scope'] === undefined) operation.security = [];
@@ -66,6 +73,20 @@ export function openApiText(
   document.tags = tagsOf(document);
   listErrors(document);
   return `${stringify(sortKeys(withCommonParts(document)), undefined, 2)}\n`;
+}
+
+/** A create leads to the look-up, which a resource need not have. */
+function removeDeadLinks(methods: readonly Method[]): void {
+  const ids = new Set(methods.map(({ operation }) => operation.operationId));
+  for (const { operation } of methods) {
+    for (const response of Object.values(operation.responses) as LinkedResponse[]) {
+      const links = Object.entries(response.links ?? {}).filter(
+        ([, { operationId }]) => operationId === undefined || ids.has(operationId),
+      );
+      if (links.length > 0) response.links = Object.fromEntries(links);
+      else delete response.links;
+    }
+  }
 }
 
 function listErrors({ components }: OpenAPIObject): void {

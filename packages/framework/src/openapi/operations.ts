@@ -1,10 +1,10 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { REPEATABLE } from '../http/responses/repeatable.js';
+import type { Repeatable, REPEATABLE } from '../http/responses/repeatable.js';
 
 type OperationObject = NonNullable<OpenAPIObject['paths'][string]['get']> & {
   /** Several: one of them is enough. */
   readonly 'x-required-scope'?: string | readonly string[];
-  [REPEATABLE]?: true;
+  [REPEATABLE]?: Repeatable;
 };
 type TagObject = NonNullable<OpenAPIObject['tags']>[number];
 

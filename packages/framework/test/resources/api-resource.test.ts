@@ -1,4 +1,15 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Put,
+  Query,
+} from '@nestjs/common';
 import type { Type } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiProperty, OmitType, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
@@ -9,13 +20,16 @@ import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
 import type { Precondition } from '../../src/http/responses/entity-tag.js';
 import { RequestPrecondition } from '../../src/http/responses/entity-tag.js';
 import { ERRORS } from '../../src/errors/common-errors.js';
+import { NoOtherParameters, NoParametersDto } from '../../src/http/body/dto.pipe.js';
 import { ApiErrors } from '../../src/http/errors/api-errors.js';
 import { apiOperations } from '../../src/resources/documents/api-operations.js';
 import { ApiResource } from '../../src/resources/documents/api-resource.js';
+import { RequestIdempotencyKey } from '../../src/resources/idempotency/request-idempotency-key.decorator.js';
 import { DtoOf } from '../../src/resources/properties/dto-of.js';
 import { INT64_COLUMN, Int64Field } from '../../src/resources/properties/int64.js';
 import { TIMESTAMP_COLUMN } from '../../src/resources/properties/timestamp.js';
-import { TOOL_ERRORS, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
+import { ListOf } from '../../src/resources/reads/list-of.js';
+import { TOOL_ERRORS, Tool, ToolDto, ToolPatchDto, ToolReplacementDto } from '../support/tool.js';
 
 class ToolWithoutIdDto extends OmitType(ToolDto, ['id']) {}
 
@@ -201,6 +215,102 @@ it('a usual route with documentation of its own is left alone', async () => {
   const own = (await pathsOf(OwnController))['/long-aisles/{aisleId}'];
   expect(own?.get).toMatchObject({ summary: 'Walk along an aisle' });
   expect(Object.keys(own?.get?.responses ?? {})).toEqual(['200']);
+});
+
+it('only a create that takes an Idempotency-Key promises it', async () => {
+  const { noSuch } = DOCS.errors;
+  const ApiMade = ApiResource({
+    ...DOCS,
+    errors: { noSuch },
+    dto: ToolDto,
+    examples: { create: EXAMPLES },
+  });
+  @ApiMade
+  @Controller('long-aisles')
+  class KeyedController {
+    @Post()
+    create(@Body() aisle: ToolDto, @RequestIdempotencyKey() _key: string | undefined): ToolDto {
+      return aisle;
+    }
+  }
+  @ApiMade
+  @Controller('long-aisles')
+  class KeylessController {
+    @Post()
+    create(@Body() aisle: ToolDto): ToolDto {
+      return aisle;
+    }
+  }
+  const postOf = async (controller: Type) => (await pathsOf(controller))['/long-aisles']?.post;
+  const keyless = await postOf(KeylessController);
+  expect(keyless?.description).toMatch(
+    /^Creates a new aisle, whose id the store makes\. Each request creates an aisle\./,
+  );
+  expect(JSON.stringify(keyless)).not.toContain('Idempotency-Key');
+  for (const status of ['409', '422']) expect(keyless?.responses).not.toHaveProperty(status);
+  const keyed = await postOf(KeyedController);
+  expect(keyed?.description).toContain('Without one, each request creates an aisle.');
+  expect(keyed?.parameters).toEqual([expect.objectContaining({ name: 'Idempotency-Key' })]);
+  for (const status of ['409', '422']) expect(keyed?.responses).toHaveProperty(status);
+});
+
+it('a replacement names what it keeps', async () => {
+  class NameDto extends OmitType(ToolDto, ['id', 'tag']) {}
+  @ApiAisles
+  @Controller('long-aisles')
+  class KeepingController {
+    @Put(':id')
+    replace(@Param('id') _id: string, @Body() aisle: NameDto): NameDto {
+      return aisle;
+    }
+  }
+  const own = (await pathsOf(KeepingController))['/long-aisles/{id}'];
+  expect(own?.put?.description).toBe(
+    'Replaces all fields of a stored aisle, except its id and `tag`. Does not create an aisle.',
+  );
+  expect(stored?.put?.description).toContain('except its id. ');
+});
+
+it('only what rejects other parameters says so, and only what is imported can be', async () => {
+  class LaxDto extends ListOf(Tool) {}
+  @NoOtherParameters()
+  class StrictDto extends ListOf(Tool) {}
+  @ApiAisles
+  @Controller('long-aisles')
+  class LaxController {
+    @Get()
+    list(@Query() _query: LaxDto): void {}
+
+    @Get('export')
+    export(): void {}
+  }
+  @ApiAisles
+  @Controller('long-aisles')
+  class LaxImportController {
+    @Post('import')
+    import(): void {}
+  }
+  @ApiAisles
+  @Controller('long-aisles')
+  class StrictController {
+    @Get()
+    list(@Query() _query: StrictDto): void {}
+
+    @Post('import')
+    import(@Query() _query: NoParametersDto): void {}
+
+    @Get('export')
+    export(): void {}
+  }
+  const sentences = ['An unknown parameter is', 'There are no parameters', 'can be imported'];
+  const saidOf = async (controller: Type) => {
+    const own = Object.values(await pathsOf(controller));
+    const text = own.map(({ get, post }) => `${get?.description} ${post?.description}`).join();
+    return sentences.filter((sentence) => text.includes(sentence));
+  };
+  expect(await saidOf(LaxController)).toEqual([]);
+  expect(await saidOf(LaxImportController)).toEqual([]);
+  expect(await saidOf(StrictController)).toEqual(sentences);
 });
 
 it('a removed row stays, if a route restores it', async () => {

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, Module, Param, Post } from '@nestjs/common';
 import type { Type } from '@nestjs/common';
-import { ApiHeader, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiHeader, ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { describe, expect, it } from 'vitest';
 import { Public } from '../../src/auth/public.decorator.js';
 import { RequireScope } from '../../src/auth/scopes/require-scope.decorator.js';
@@ -64,6 +64,9 @@ interface Document {
     readonly description: string;
   };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<
+    Record<string, Record<string, { readonly responses: Record<string, { links?: object }> }>>
+  >;
 }
 
 /** The document of controllers. */
@@ -121,6 +124,23 @@ class MailsController {
   send(): void {}
 }
 
+@Controller('crates')
+class CratesController {
+  @Post(':id/restore')
+  @ApiRepeatable('change')
+  @RequireScope('crates:write')
+  @ApiOperation({ operationId: 'restoreCrate' })
+  @ApiResponse({
+    status: 201,
+    description: 'It is back.',
+    links: {
+      again: { operationId: 'restoreCrate', description: 'Restores it.' },
+      gone: { operationId: 'getCrate', description: 'Looks it up.' },
+    },
+  })
+  restore(@Param('id') _id: string): void {}
+}
+
 const AGAIN =
   'After a 429 or 503, wait for the seconds in `Retry-After`, then send the request again';
 
@@ -149,6 +169,11 @@ describe('the introduction of the document says what is true of the operations',
     expect(document.tags).toEqual([{ name: 'loans', description: 'Create loans.' }]);
   });
 
+  it('of no creates: nothing about the same content', async () => {
+    const document = await documentOf([CratesController]);
+    expect(section(document, 'Retries')).toBe(`${AGAIN}. Every operation is idempotent.`);
+  });
+
   it('of both, and of an operation of which nothing is known', async () => {
     const document = await documentOf([BoxesController, LoansController, MailsController]);
     const retries = section(document, 'Retries');
@@ -168,6 +193,12 @@ describe('the introduction of the document says what is true of the operations',
     expect(section(document, 'Retries')).toBe(`${AGAIN}. Every operation is idempotent.`);
     expect(document.info.description).not.toContain('64-bit');
   });
+});
+
+it('a link leads to an operation that the document has', async () => {
+  const { paths } = await documentOf([CratesController]);
+  const { responses } = paths['/crates/{id}/restore']!['post']!;
+  expect(Object.keys(responses['201']?.links ?? {})).toEqual(['again']);
 });
 
 describe('the version and the licence of the document', () => {

@@ -17,7 +17,7 @@ import { quoteText } from '../../json/quote.js';
 type DtoClass = new () => object;
 
 const MEDIA_TYPES = Symbol('media types');
-const NO_OTHERS = Symbol('no others');
+export const NO_OTHERS = Symbol('no others');
 
 /**
  * Declares the media types of a JSON body of this class. Default: `application/json`.

@@ -9,6 +9,7 @@ import {
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { MetadataScanner } from '@nestjs/core';
 import { requestPrecondition } from '../../http/responses/entity-tag.js';
+import { requestIdempotencyKey } from '../idempotency/request-idempotency-key.decorator.js';
 import { RESPONSES } from '../../http/errors/api-errors.js';
 import { create } from './create-operation.js';
 import { wordsOf } from './resource-docs.js';
@@ -32,8 +33,9 @@ const ROUTES: Readonly<Record<string, Document>> = {
 
 /**
  * Documents the usual routes of a controller, in any number: `POST` and `GET` of the path, `POST import`, `GET export`, `GET`,
- * `PUT`, `PATCH` and `DELETE` of `:id`, and `POST :id/restore`. Bodies are the classes of the parameters of the methods, and `If-Match` is documented if there is
- * a parameter with `@RequestPrecondition()`. `@ApiOperation()`, the `type` of `@ApiOkResponse()` and {@link ApiErrors} on a method have
+ * `PUT`, `PATCH` and `DELETE` of `:id`, and `POST :id/restore`. Bodies are the classes of the parameters of the methods. `If-Match` is
+ * documented if there is a parameter with `@RequestPrecondition()`, and `Idempotency-Key` if there is one with
+ * `@RequestIdempotencyKey()`. `@ApiOperation()`, the `type` of `@ApiOkResponse()` and {@link ApiErrors} on a method have
  * priority. Any other route has decorators of @nestjs/swagger, and {@link ApiErrors}.
  *
  * @example
@@ -54,8 +56,9 @@ export function ApiResource(docs: ResourceDocs): ClassDecorator {
     Reflect.defineMetadata(PLURAL, docs.plural, controller);
     const prototype = controller.prototype as Readonly<Record<string, object>>;
     const names = new MetadataScanner().getAllMethodNames(prototype);
-    const isRestorable = names.some((name) => routesOf(prototype[name]!).some(isOfRestore));
-    const words = wordsOf(docs, isRestorable, pathOf(controller));
+    const all = new Set(names.flatMap((name) => routesOf(prototype[name]!)));
+    const has = (document: Document) => [...all].some((route) => ROUTES[route] === document);
+    const words = wordsOf(docs, has(restore), pathOf(controller), has(importRows));
     for (const name of names) {
       const method = Object.getOwnPropertyDescriptor(prototype, name);
       const routes = routesOf(prototype[name]!);
@@ -98,6 +101,7 @@ export function documented(document: Document, words: Words): MethodDecorator {
   return (controller, name, method) => {
     const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, name) ??
       {}) as Readonly<Record<string, { readonly factory?: unknown }>>;
+    const factories = Object.values(parameters).map(({ factory }) => factory);
     const types = Reflect.getMetadata('design:paramtypes', controller, name) as readonly Type[];
     const typeOf = (kind: RouteParamtypes) =>
       types.find((_, index) => `${kind}:${index}` in parameters);
@@ -106,9 +110,8 @@ export function documented(document: Document, words: Words): MethodDecorator {
       query: typeOf(RouteParamtypes.QUERY),
       response: responseOf(method.value as object) ?? words.dto,
       status: statusOf(method.value as object),
-      hasPrecondition: Object.values(parameters).some(
-        ({ factory }) => factory === requestPrecondition,
-      ),
+      hasPrecondition: factories.includes(requestPrecondition),
+      hasIdempotencyKey: factories.includes(requestIdempotencyKey),
     };
     applyDecorators(...document(words, of))(controller, name, method);
   };
@@ -120,10 +123,6 @@ function routesOf(handler: object): readonly string[] {
   if (method === undefined) return [];
   const paths = [Reflect.getMetadata(PATH_METADATA, handler) as string | readonly string[]].flat();
   return paths.map((path) => `${RequestMethod[method]} ${path.replaceAll(/^\/|\/$/g, '')}`);
-}
-
-function isOfRestore(route: string): boolean {
-  return ROUTES[route] === restore;
 }
 
 function statusOf(handler: object): number {

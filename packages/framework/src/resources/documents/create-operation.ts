@@ -11,20 +11,21 @@ import {
   headers,
   mapExamples,
   operation,
+  propertiesIn,
   schemaName,
   unsupported,
 } from './resource-docs.js';
 import type { Document, Words } from './resource-docs.js';
 
-export const create: Document = (words, { body, response, status }) => {
+export const create: Document = (words, { body, response, status, hasIdempotencyKey }) => {
   const { one, noun, errors, examples, dto, isIdChosen, Single } = words;
   return [
-    isIdChosen ? ApiRepeatable() : ApiIdempotencyKey(),
+    ...(isIdChosen ? [ApiRepeatable()] : hasIdempotencyKey ? [ApiIdempotencyKey()] : []),
     operation(
       words,
       `create${Single}`,
       `Create ${one}`,
-      `${isIdChosen ? chosenId(words) : madeId(words)} Fields that ${schemaName(body)} does not define are ignored.`,
+      `${isIdChosen ? chosenId(words) : madeId(words, hasIdempotencyKey)} Fields that ${schemaName(body)} does not define are ignored.`,
     ),
     ApiBody({
       type: body,
@@ -49,7 +50,7 @@ export const create: Document = (words, { body, response, status }) => {
     ApiErrors(
       ...BODY_ERRORS,
       [ERRORS.bodyNotValid, words.missing],
-      ...(isIdChosen ? chosenIdErrors(words) : madeIdErrors()),
+      ...(isIdChosen ? chosenIdErrors(words) : madeIdErrors(hasIdempotencyKey)),
       ...(errors.others ?? []),
       unsupported(['application/json'], 'Accept-Post'),
     ),
@@ -61,8 +62,11 @@ function chosenId({ one, noun, keepsRemoved }: Words): string {
   return `Creates a new ${noun} in the store. Creating the same ${noun} again, with the same id and content, succeeds and changes nothing, so a request whose response was lost can be sent again. If the id belongs to ${one} with other content${others}, the request fails and the stored ${noun} does not change.`;
 }
 
-function madeId({ one, noun }: Words): string {
-  return `Creates a new ${noun}, whose id the store makes. A request with an \`Idempotency-Key\` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first response. Without one, each request creates ${one}.`;
+function madeId({ one, noun }: Words, hasIdempotencyKey: boolean): string {
+  const repeated = hasIdempotencyKey
+    ? 'A request with an `Idempotency-Key` can be sent again for 24 hours, unless a million others came after it: it then creates nothing, and gets the first response. Without one, each request'
+    : 'Each request';
+  return `Creates a new ${noun}, whose id the store makes. ${repeated} creates ${one}.`;
 }
 
 function chosenIdErrors({ one, first, errors: { idTaken } }: Words) {
@@ -74,15 +78,13 @@ function chosenIdErrors({ one, first, errors: { idTaken } }: Words) {
   ] as const;
 }
 
-function madeIdErrors() {
+function madeIdErrors(hasIdempotencyKey: boolean) {
+  return [ERRORS.malformedJson, ...(hasIdempotencyKey ? keyErrors() : []), ERRORS.tooManyChanges];
+}
+
+function keyErrors() {
   const { responseNotKept, idempotencyKeyReused } = idempotencyErrors();
-  return [
-    ERRORS.malformedJson,
-    ERRORS.parameterNotValid,
-    responseNotKept,
-    idempotencyKeyReused,
-    ERRORS.tooManyChanges,
-  ];
+  return [ERRORS.parameterNotValid, responseNotKept, idempotencyKeyReused];
 }
 
 function location(noun: string) {
@@ -90,9 +92,8 @@ function location(noun: string) {
 }
 
 /** The part of an example that the schema of a class has. */
-function partIn({ prototype }: Type) {
-  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype as object) as
-    readonly string[] | undefined;
+function partIn(type: Type) {
+  const names = propertiesIn(type);
   return (example: object) =>
-    Object.fromEntries(Object.entries(example).filter(([name]) => names?.includes(`:${name}`)));
+    Object.fromEntries(Object.entries(example).filter(([name]) => names.includes(name)));
 }

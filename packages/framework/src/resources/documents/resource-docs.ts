@@ -2,6 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
 import type { ErrorKind } from '../../errors/error-kind.js';
+import { NO_OTHERS } from '../../http/body/dto.pipe.js';
 import { keepsRemovedRows } from '../properties/dto-of.js';
 import { KEY_TYPES } from '../properties/key-type.js';
 
@@ -49,7 +50,7 @@ export interface ResourceDocs {
   readonly examples: ResourceExamples;
 }
 
-/** What the method of an operation says: its classes and status, and whether it heeds `If-Match`. */
+/** What the method of an operation says: its classes and status, and which header fields it heeds. */
 export interface Method {
   readonly status: number;
   readonly body: Type;
@@ -57,6 +58,7 @@ export interface Method {
   /** Of the query, if it has one. */
   readonly query: Type | undefined;
   readonly hasPrecondition: boolean;
+  readonly hasIdempotencyKey: boolean;
 }
 
 export type Document = (words: Words, method: Method) => readonly MethodDecorator[];
@@ -66,11 +68,13 @@ export type Words = ReturnType<typeof wordsOf>;
 /**
  * @param isRestorable whether a removed row can be restored
  * @param path of the controller
+ * @param isImportable whether there is an import
  */
 export function wordsOf(
   docs: ResourceDocs,
   isRestorable = false,
   path = docs.plural.replaceAll(' ', '-'),
+  isImportable = true,
 ) {
   const { one, plural, errors, examples } = docs;
   const noun = one.replace(/^an? /, '');
@@ -87,6 +91,7 @@ export function wordsOf(
     key: KEY_TYPES[typeof first.id === 'string' ? 'uuid' : 'bigint'],
     isIdChosen: errors.idTaken !== undefined,
     isRestorable,
+    isImportable,
     keepsRemoved: isRestorable || keepsRemovedRows(docs.dto),
     path,
     // The ends of operation ids: `createTool`, `listTools`.
@@ -142,6 +147,18 @@ export function operation(
     const texts = { operationId, tags: [plural], summary, description };
     ApiOperation({ ...texts, ...Object.fromEntries(given) })(target, name, descriptor);
   };
+}
+
+/** The properties in the schema of a class. */
+export function propertiesIn({ prototype }: Type): readonly string[] {
+  const names = Reflect.getMetadata('swagger/apiModelPropertiesArray', prototype as object) as
+    readonly string[] | undefined;
+  return names?.map((name) => name.slice(1)) ?? [];
+}
+
+/** Whether requests with other parameters than the class of the query has get 400. */
+export function rejectsOthers(query: Type | undefined): boolean {
+  return query !== undefined && Reflect.hasMetadata(NO_OTHERS, query);
 }
 
 export function unsupported(types: readonly string[], field: string) {

@@ -12,8 +12,18 @@ import { PATCH_TYPES } from '../../http/body/json-body.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { listedDto } from '../reads/expansion.js';
-import { BODY_ERRORS, headers, mapExamples, operation, unsupported } from './resource-docs.js';
+import {
+  BODY_ERRORS,
+  headers,
+  mapExamples,
+  operation,
+  propertiesIn,
+  rejectsOthers,
+  unsupported,
+} from './resource-docs.js';
 import type { Document, Method, Words } from './resource-docs.js';
+
+const LIST = new Intl.ListFormat('en-GB');
 
 export const get: Document = (words, { response, status }) => {
   const { one, plural, noun, errors, examples, key, entityTag, Single } = words;
@@ -65,7 +75,7 @@ export const list: Document = (words, { response, status, query }) => {
       words,
       `list${words.Many}`,
       `List ${plural}`,
-      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page. An unknown parameter is rejected, and so is one that is given twice, unless it is a list.`,
+      `Returns ${plural}, by default in ascending order of their ids, in pages (pagination by key): if there are more, the \`Link\` header field leads to the next page.${rejectsOthers(query) ? ' An unknown parameter is rejected, and so is one that is given twice, unless it is a list.' : ''}`,
     ),
     ApiResponse({
       status,
@@ -99,12 +109,16 @@ export const list: Document = (words, { response, status, query }) => {
 
 export const replace: Document = (words, method) => {
   const { one, noun, examples, first } = words;
+  const given = propertiesIn(method.body);
+  const kept = propertiesIn(method.response)
+    .filter((name) => name !== 'id' && !given.includes(name))
+    .map((name) => `\`${name}\``);
   return [
     operation(
       words,
       `replace${words.Single}`,
       `Replace ${one}`,
-      `Replaces all fields of a stored ${noun}, except its id. Does not create ${one}.`,
+      `Replaces all fields of a stored ${noun}, except ${LIST.format(['its id', ...kept])}. Does not create ${one}.`,
     ),
     ...change(words, method),
     ApiBody({
@@ -176,7 +190,7 @@ function afterwards({ path, isRestorable, isIdChosen, keepsRemoved }: Words): st
 export const restore: Document = (words, method) => {
   const { one, noun, errors, examples, entityTag } = words;
   return [
-    ApiRepeatable(),
+    ApiRepeatable('change'),
     operation(
       words,
       `restore${words.Single}`,

@@ -1,15 +1,19 @@
 import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
 import { ERRORS } from '../../errors/common-errors.js';
+import { NoParametersDto } from '../../http/body/dto.pipe.js';
 import { NDJSON } from '../../http/body/ndjson.js';
 import { ApiRepeatable } from '../../http/responses/repeatable.js';
 import { ApiErrors } from '../../http/errors/api-errors.js';
 import { capital, operation, schemaName, unsupported } from './resource-docs.js';
 import type { Document } from './resource-docs.js';
 
-export const importRows: Document = (words, { response, status }) => {
+const NO_DRY_RUN = [ERRORS.parameterNotValid, 'there is no parameter "dry_run"'] as const;
+
+export const importRows: Document = (words, { response, status, query }) => {
   const { one, plural, missing } = words;
   const [first, second] = words.examples.import ?? [{ id: 1 }, { id: 2 }];
   const id = Number(second.id);
+  const hasNoParameters = query === NoParametersDto;
   const rejected = [{ ...second, id: id + 1 }, { id: id + 2 }];
   const examples = (two: readonly object[], line: readonly object[]) => ({
     [plural]: { summary: `Two ${plural}`, value: ndjson(...two) },
@@ -21,7 +25,7 @@ export const importRows: Document = (words, { response, status }) => {
       words,
       `import${words.Many}`,
       `Import ${plural}`,
-      `Creates ${one} for each line of the body, which is a ${schemaName(response)} in JSON. A rejected line does not stop the others. The response arrives while the body is sent: a line for each rejected line, and at the end a summary. There are no parameters; a request with any is rejected.\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
+      `Creates ${one} for each line of the body, which is a ${schemaName(response)} in JSON. A rejected line does not stop the others. The response arrives while the body is sent: a line for each rejected line, and at the end a summary.${hasNoParameters ? ' There are no parameters; a request with any is rejected.' : ''}\n\nAn import without a summary is incomplete. If it cannot go on, an Error takes the place of the summary. An import can be sent again: ${plural} that are stored with the same content count as unchanged. The command of the service imports CSV, too.`,
     ),
     ApiConsumes(NDJSON),
     ApiBody({
@@ -57,7 +61,7 @@ If the import could not go on, the last line is an Error without \`line\`.`,
       },
     }),
     ApiErrors(
-      [ERRORS.parameterNotValid, 'there is no parameter "dry_run"'],
+      ...(hasNoParameters ? [NO_DRY_RUN] : []),
       unsupported([NDJSON], 'Accept-Post'),
       ERRORS.tooManyImports,
     ),
@@ -65,14 +69,14 @@ If the import could not go on, the last line is an Error without \`line\`.`,
 };
 
 export const exportRows: Document = (words, { response, status }) => {
-  const { plural, key, isIdChosen } = words;
+  const { plural, key, isIdChosen, isImportable } = words;
   const rows = words.examples.import ?? words.rows.slice(0, 2);
   return [
     operation(
       words,
       `export${words.Many}`,
       `Export ${plural}`,
-      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen ? ' The response can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
+      `Returns all ${plural} that match, each on a line of its own, in ascending order of their ids, and an empty line at the end. An export without the empty line is incomplete, even if the connection has not broken: \`after\` with the last id continues it.${isIdChosen && isImportable ? ' The response can be imported.' : ''} ${capital(plural)} that change meanwhile appear with their old or their new content. The command of the service writes them as CSV, too.`,
     ),
     ApiResponse({
       status,

@@ -32,6 +32,10 @@ export const ApiIdempotencyKey = () =>
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   });
 
+/** Tells the documentation which methods have the parameter. */
+export const requestIdempotencyKey = (_: unknown, context: ExecutionContext) =>
+  idempotencyKeyOf(context.switchToHttp().getRequest<Request>());
+
 /**
  * The `Idempotency-Key` of the request, or `undefined` (draft-ietf-httpapi-idempotency-key-header). The service does not start if a
  * `@Public()` route has it: unauthenticated callers would get each other's kept responses.
@@ -40,9 +44,7 @@ export const ApiIdempotencyKey = () =>
  */
 export const RequestIdempotencyKey = needingPrincipal(
   '@RequestIdempotencyKey()',
-  createParamDecorator((_: unknown, context: ExecutionContext) =>
-    idempotencyKeyOf(context.switchToHttp().getRequest<Request>()),
-  ),
+  createParamDecorator(requestIdempotencyKey),
 );
 
 /** @throws ServiceException `parameter-not-valid` */
