@@ -23,7 +23,7 @@ function advancing({ table, key }: EntityColumns): string {
   return `WITH rs__sequence AS (SELECT pg_get_serial_sequence($1, $2)::regclass AS name),
       rs__last AS (SELECT name, pg_sequence_last_value(name) AS last FROM rs__sequence),
       rs__run AS (SELECT name, last, (SELECT rs__taken.${key.name} FROM ${table} AS rs__taken
-        WHERE rs__taken.${key.name} >= last
+        WHERE rs__taken.${key.name} >= rs__last.last
           AND NOT EXISTS (SELECT FROM ${table} AS rs__next WHERE rs__next.${key.name} = rs__taken.${key.name} + 1)
         ORDER BY rs__taken.${key.name} LIMIT 1) AS until FROM rs__last)
     SELECT count(nextval(name)) FROM rs__run, generate_series(1, least(coalesce(until - last, 0), ${MAX_STEP}))`;
