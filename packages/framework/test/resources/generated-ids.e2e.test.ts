@@ -448,6 +448,7 @@ let database: TestDatabase;
 let url: string;
 let stop: () => Promise<void>;
 let idempotency: Idempotency;
+let loans: LoansRepository;
 let transactions: Transactions;
 
 async function startTools(): Promise<void> {
@@ -456,6 +457,7 @@ async function startTools(): Promise<void> {
   url = `http://127.0.0.1:${service.address.port}`;
   stop = () => service.stop();
   idempotency = service.get(Idempotency);
+  loans = service.get(LoansRepository);
   transactions = service.get(Transactions);
 }
 
@@ -1187,6 +1189,22 @@ describe('a UUID', () => {
     ]);
     expect((await request('DELETE', `/loans/${upper}`)).status).toBe(204);
     expect((await request('GET', `/loans/${id}`)).status).toBe(404);
+  });
+
+  it('may be given to a repository in any case, alone and in a group', async () => {
+    const created = await Promise.all(
+      ['Ada', 'Bob', 'Cy'].map((borrower) => request('POST', '/loans', { toolId, borrower })),
+    );
+    const ids = created.map(({ json }) => String(json['id']));
+    const upper = ids.map((id) => id.toUpperCase());
+    const found = await Promise.all(upper.map((id) => loans.find(id)));
+    expect(found.map(({ id }) => id)).toEqual(ids);
+    const context = { actor: Actor.system('rename') };
+    const changed = await loans.patchMany(upper, { borrower: 'Di' }, context);
+    expect(changed.map(({ id }) => id)).toEqual(ids);
+    const [id] = ids;
+    const again = await loans.patch(upper[0]!, { id, borrower: 'Ed' }, context);
+    expect(again).toMatchObject({ id, borrower: 'Ed' });
   });
 
   it('is the same content of a request in any case', async () => {

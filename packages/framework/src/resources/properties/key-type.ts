@@ -45,6 +45,11 @@ export const KEY_TYPES: Readonly<Record<'bigint' | 'uuid', KeyType>> = {
   },
 };
 
+/** An id as its row has it: a caller may have a UUID in any case, and PostgreSQL finds it. */
+export function storedKey<Id extends Key>(id: Id): Id {
+  return (typeof id === 'string' ? id.toLowerCase() : id) as Id;
+}
+
 function toUuid(value: bigint): string {
   const digits = value.toString(16).padStart(UUID_BITS / 4, '0');
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');

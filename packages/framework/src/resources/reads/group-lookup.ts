@@ -5,6 +5,7 @@ import { prepared, uncounted } from '../../database/statements.js';
 import type { Shared } from '../locks/shared.js';
 import type { IdError } from '../properties/entity-columns.js';
 import type { ActorOption } from '../recording/actor.js';
+import { storedKey } from '../properties/key-type.js';
 import type { Key, Keyed } from '../properties/key-type.js';
 import type { Visibility } from './visibility.js';
 
@@ -47,8 +48,9 @@ export class GroupLookup<Entity extends Keyed> {
   /** @throws ServiceException `notFound`, `too-many-answers`, or any error of the database */
   async find(id: Entity['id'], context?: ActorOption): Promise<Entity> {
     const { columns, slots, notFound, visibility } = this.options;
-    const found = await this.batcher.add(id);
-    const row = found === 'long' ? await slots.run(() => this.findAlone(id)) : found;
+    const key = storedKey(id);
+    const found = await this.batcher.add(key);
+    const row = found === 'long' ? await slots.run(() => this.findAlone(key)) : found;
     if (row === undefined) throw notFound(id);
     const entity = columns().entityOf(row) as Entity;
     if (visibility.isLimited && !visibility.has(entity, context)) throw notFound(id);

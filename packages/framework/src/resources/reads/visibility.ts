@@ -45,10 +45,12 @@ export class Visibility {
     const alternatives = this.alternativesFor(context);
     if (alternatives === undefined) return true;
     const values = row as Readonly<Record<string, unknown>>;
+    const columns = this.columns();
     return alternatives.some((where) =>
-      Object.entries(where).every(
-        ([property, value]) => textOf(values[property]) === textOf(value),
-      ),
+      Object.entries(where).every(([property, value]) => {
+        const { type } = columns.column(property);
+        return comparable(values[property], type) === comparable(value, type);
+      }),
     );
   }
 
@@ -86,6 +88,7 @@ function oneOf(alternatives: readonly (readonly UsedFilter[])[]): Filter<unknown
 }
 
 /** Values of one column are equal if these are. */
-function textOf(value: unknown): unknown {
+function comparable(value: unknown, type: string): unknown {
+  if (type === 'uuid' && typeof value === 'string') return value.toLowerCase();
   return value instanceof Date ? value.getTime() : value;
 }

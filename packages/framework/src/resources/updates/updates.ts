@@ -12,6 +12,7 @@ import { requireFewBytes, requireFewRows } from '../creates/many-rows.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
+import { storedKey } from '../properties/key-type.js';
 import type { Keyed } from '../properties/key-type.js';
 import { rowKey } from '../locks/locked-rows.js';
 import type { BindParameter, UsedFilter } from '../reads/page-query.js';
@@ -93,7 +94,7 @@ export class Updates<Entity extends Keyed> {
     const changed = rows.map((row) => columns.entityOf(row) as Entity);
     for (const row of changed) onChanged?.(row);
     const byId = new Map(changed.map((row) => [row.id, row]));
-    return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
+    return [...new Set(ids.map(storedKey))].flatMap((id) => byId.get(id) ?? []);
   }
 
   async remove(id: Entity['id'], context: UpdateContext = {}): Promise<void> {
@@ -122,8 +123,8 @@ export class Updates<Entity extends Keyed> {
     valueOf: (value: unknown, property: string) => unknown,
     context: UpdateContext,
   ): Promise<Entity> {
-    const { id: given } = body as { readonly id?: unknown };
-    if (given !== undefined && given !== id) {
+    const { id: given } = body as Partial<Keyed>;
+    if (given !== undefined && storedKey(given) !== storedKey(id)) {
       throw new ServiceException(ERRORS.bodyNotValid, `id must be the id in the path, ${id}`);
     }
     return this.write(id, body, this.replacing(body, valueOf), context);
@@ -184,7 +185,7 @@ export class Updates<Entity extends Keyed> {
     const { precondition, manager: outer } = context;
     const columns = this.options.columns();
     const visible = visibility.filtersFor(context);
-    const keys = [rowKey({ table: columns.table, key: columns.key.name }, id)];
+    const keys = [rowKey({ table: columns.table, key: columns.key.name }, storedKey(id))];
     const run = (session: Pick<Statements, 'rows'>, lockWait: string | null = null) =>
       session.rows<readonly unknown[]>(
         this.statementOf(change, id, actorOf(context), lockWait, visible),
