@@ -2,8 +2,12 @@
 const TOLERANCE = 24;
 
 const menu = document.querySelector('.menu input');
+/** By the id of their heading, which can have spaces; a hash has them percent-encoded. */
 const links = new Map(
-  [...document.querySelectorAll('.sidebar nav a')].map((link) => [link.hash.slice(1), link]),
+  [...document.querySelectorAll('.sidebar nav a')].map((link) => [
+    link.getAttribute('href').slice(1),
+    link,
+  ]),
 );
 const headings = [...links.keys()].map((id) => document.getElementById(id));
 
@@ -35,8 +39,8 @@ function readHeading() {
   const { scrollY, innerHeight } = window;
   const isAtEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 1;
   // Part and row: `createTool.40009`.
-  const [id] = location.hash.slice(1).split('.');
-  const wanted = headings.find((heading) => heading.id === id);
+  const [hash] = location.hash.split('.');
+  const wanted = headings.find(({ id }) => links.get(id).hash === hash);
   // The last parts are too near to the end of the page to get to the top of the screen.
   if (isAtEnd && wanted && !isRead(wanted)) return wanted;
   const read = headings.findLast(isRead) ?? headings[0];

@@ -9,7 +9,7 @@ export async function offerToGoOn(view, form, response, body) {
   if (next) {
     offer(view, 'Next page', () => {
       for (const field of form.querySelectorAll('[data-in="query"]')) {
-        field.value = next.get(field.name) ?? '';
+        field.value = next.get(field.dataset.parameter) ?? '';
       }
     });
     return;

@@ -25,9 +25,11 @@ function restore() {
     const form = document.querySelector(`.try form[data-name="${CSS.escape(operation)}"]`);
     if (!form) continue;
     form.closest('details').open = true;
+    // Several can have one name, in the order in which they were kept.
+    const left = [...form.elements];
     for (const [name, value] of fields) {
-      const field = form.elements[name];
-      if (field) field.value = value;
+      const at = left.findIndex((field) => field.name === name);
+      if (at !== -1) left.splice(at, 1)[0].value = value;
     }
     form.dispatchEvent(new Event('input'));
   }

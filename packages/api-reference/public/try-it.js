@@ -5,8 +5,26 @@ import { BASE } from './samples.js';
 import { fillInSamples } from './token.js';
 import { problemOfHeader } from './unsent.js';
 
+/** What scripts use of a form. In it, the field of this name would take its place (HTML, section 4.10.3). */
+const OF_FORMS = new Set([
+  'addEventListener',
+  'append',
+  'closest',
+  'contains',
+  'dataset',
+  'dispatchEvent',
+  'elements',
+  'querySelector',
+  'querySelectorAll',
+  'requestSubmit',
+]);
+
 /** Lets the forms send their requests. */
 export function addForms() {
+  for (const field of document.querySelectorAll('.try [data-in]')) {
+    field.dataset.parameter = field.name;
+    if (OF_FORMS.has(field.name)) field.removeAttribute('name');
+  }
   for (const form of document.querySelectorAll('.try form')) {
     form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -18,7 +36,8 @@ export function addForms() {
       if (!submitOf(form).disabled) form.requestSubmit();
     });
     form.addEventListener('input', ({ target }) => {
-      if (target.dataset.fills) form.elements[target.dataset.fills].value = target.value;
+      const { fills, own } = target.dataset;
+      if (fills) (own === undefined ? parameterOf : ownOf)(form, fills).value = target.value;
       for (const field of form.querySelectorAll('[data-in="header"]')) {
         field.setCustomValidity(problemOfHeader(field.value));
       }
@@ -32,6 +51,12 @@ export function addForms() {
 
 const submitOf = (form) => form.querySelector('[type="submit"]');
 
+const parameterOf = (form, name) =>
+  [...form.querySelectorAll('[data-in]')].find(({ dataset }) => dataset.parameter === name);
+
+/** A field of the form itself. A parameter can have its name, too. */
+const ownOf = (form, name) => form.querySelector(`[name="${name}"]:not([data-in])`);
+
 /** Shows the request that would be sent as code. Who only reads does not load what writes it. */
 async function followForm(form) {
   const { showAsCode } = await import('./form-samples.js');
@@ -40,7 +65,7 @@ async function followForm(form) {
 }
 
 async function send(form) {
-  const { cancel } = form.elements;
+  const cancel = ownOf(form, 'cancel');
   const submit = submitOf(form);
   const sending = new AbortController();
   const pressed = form.contains(document.activeElement) && document.activeElement.closest('button');
@@ -64,13 +89,14 @@ async function send(form) {
 }
 
 function requestOf(form) {
-  const { body, file, 'content-type': type } = form.elements;
+  const [body, file, type] = ['body', 'file', 'content-type'].map((name) => ownOf(form, name));
   let path = form.dataset.path;
   const query = new URLSearchParams();
   const headers = authorization();
   if (type) headers['Content-Type'] = type.value;
   for (const field of form.querySelectorAll('[data-in]')) {
-    const { name, dataset } = field;
+    const { dataset } = field;
+    const name = dataset.parameter;
     const value = 'list' in dataset ? field.value.trim().replaceAll(/\s*,\s*/g, ',') : field.value;
     if (dataset.in === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
     else if (value === '') continue;

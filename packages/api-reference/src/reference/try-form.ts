@@ -139,7 +139,7 @@ function bodyInput(requestBody: NonNullable<Endpoint['requestBody']>): Html {
               </select>
             </label>`
       }
-      ${exampleSelect('body', examples, textOf)}
+      ${exampleSelect('body', examples, textOf, html`data-own`)}
       ${type.endsWith('ndjson') && html`<label><span>File instead of the body</span> <input type="file" name="file" /></label>`}
     </div>
     <label class="body">
@@ -154,13 +154,18 @@ ${text}</textarea>
     </label>`;
 }
 
-/** Puts an example into the field with this name. */
-function exampleSelect(name: string, examples: Examples, textOf: (value: unknown) => string): Html {
+/** Puts an example into the field with this name: a parameter, unless an attribute says that it is one of the form's own. */
+function exampleSelect(
+  name: string,
+  examples: Examples,
+  textOf: (value: unknown) => string,
+  attribute: Html | false = false,
+): Html {
   const all = Object.entries(examples);
   if (all.length < 2) return html``;
   return html`<label>
     <span>Example</span>
-    <select data-fills="${name}">
+    <select data-fills="${name}" ${attribute}>
       ${all.map(([, { summary = '', value }]) => html`<option value="${textOf(value)}">${summary}</option> `)}
     </select>
   </label>`;
