@@ -96,7 +96,7 @@ Limits hold for one replica. Nothing waits without a timeout, except for the sta
 | idle connection between two requests | ${unlessSet('KEEP_ALIVE_TIMEOUT', ' s')} (10 s more if blank lines arrive) | closed |
 | TCP keep-alive | after ${time(HTTP_LIMITS.keepAliveProbe)} without traffic | the connection of a vanished client is closed |
 | unread responses | ${bytes(MAX_RESPONSES)} | ${error(ERRORS.tooManyAnswers)} for responses above ${bytes(LONG)}; a client that has read nothing for ${time(PATIENCE)}, or reads nothing while there is no room, is disconnected |
-| pipelined requests | ${MAX_PIPELINED.requests} on a connection; ${bytes(MAX_PIPELINED.bytes)} on all, ${bytes(MAX_PIPELINED.each)} and the header fields for each | ${error(ERRORS.tooManyUnanswered)}, and the connection is closed |
+| pipelined requests | ${MAX_PIPELINED.requests} on a connection; ${bytes(MAX_PIPELINED.bytes)} on all, ${bytes(MAX_PIPELINED.each)}, header fields and body for each | ${error(ERRORS.tooManyUnanswered)}, and the connection is closed |
 | requests of a principal | \`RATE_LIMIT\` per minute, off by default; ${number(MAX_PRINCIPALS)} principals are counted | ${error(ERRORS.rateLimited)}; those unseen for longest are forgotten |
 | token of an import, an export or a stream | verified every ${time(CHECK)} | broken off ${time(REST)} after the end of the token |
 | imports at once | ${MAX_IMPORTS}, of any duration | ${error(ERRORS.tooManyImports)} |

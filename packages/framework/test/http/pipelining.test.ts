@@ -12,6 +12,9 @@ const MB = 1024 * 1024;
 /** A request with as many header fields as Node.js accepts. */
 const LONG = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(15_000)}\r\n\r\n`;
 
+/** A request with a body that nobody reads before the response is there. */
+const WITH_BODY = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 15000\r\n\r\n${'x'.repeat(15_000)}`;
+
 /** Requests on a connection. */
 const COUNT = 90;
 
@@ -39,12 +42,12 @@ afterEach(() => {
 });
 
 /** Sends many requests on each of some connections, of which the first is not answered. */
-async function pipeline(connections: number): Promise<void> {
+async function pipeline(connections: number, text = LONG): Promise<void> {
   const { port } = server.address() as AddressInfo;
   for (let n = 0; n < connections; n += 1) {
     const socket = await RawSocket.open(port);
     sockets.push(socket);
-    void socket.flood(COUNT * LONG.length, Buffer.from(LONG));
+    void socket.flood(COUNT * text.length, Buffer.from(text));
   }
   await vi.waitFor(() => expect(first).toHaveLength(connections), PATIENCE);
 }
@@ -67,15 +70,18 @@ async function answers(): Promise<readonly { answered: number; isRefused: boolea
   );
 }
 
-it('requests that wait for others have 16 MiB on all connections, and the others are refused', async () => {
-  await pipeline(20);
+it.each([
+  ['header fields', LONG],
+  ['a body', WITH_BODY],
+])('requests with %s that wait for others have 16 MiB, and more are refused', async (_, text) => {
+  await pipeline(20, text);
   // Whatever a connection has sent was read, or the connection was refused.
   await vi.waitFor(() => {
-    const unread = sockets.filter(({ peer }) => peer!.bytesRead < COUNT * LONG.length);
+    const unread = sockets.filter(({ peer }) => peer!.bytesRead < COUNT * text.length);
     expect(unread.length).toBeLessThan(16);
   }, PATIENCE);
   const waited = await answers();
-  const bytes = waited.reduce((sum, { answered }) => sum + answered * LONG.length, 0);
+  const bytes = waited.reduce((sum, { answered }) => sum + answered * text.length, 0);
   expect(bytes).toBeLessThan(17 * MB);
   expect(waited.some(({ isRefused }) => isRefused)).toBe(true);
   expect(waited[0]).toEqual({ answered: COUNT, isRefused: false });

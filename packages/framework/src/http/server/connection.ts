@@ -13,7 +13,7 @@ import { isTarget } from './well-formed.js';
 
 /**
  * Requests that wait for the responses before them (pipelining): on one connection, and bytes on all. `each`: bytes of the
- * objects of a request, besides its header fields.
+ * objects of a request, besides its header fields and the beginning of its body.
  */
 export const MAX_PIPELINED = { requests: 100, bytes: 16 * 1024 * 1024, each: 4 * 1024 } as const;
 
@@ -167,8 +167,16 @@ function rawResponse(
   ].join('\r\n');
 }
 
-function bytesOf({ url, rawHeaders }: Request): number {
-  return rawHeaders.reduce((sum, text) => sum + text.length, MAX_PIPELINED.each + url.length);
+function bytesOf(request: Request): number {
+  const { url, rawHeaders } = request;
+  const begin = MAX_PIPELINED.each + url.length + bufferedBody(request);
+  return rawHeaders.reduce((sum, text) => sum + text.length, begin);
+}
+
+/** Bytes of the body that the stream of a request takes before anybody reads it. */
+function bufferedBody({ headers, readableHighWaterMark }: Request): number {
+  if (headers['transfer-encoding'] !== undefined) return readableHighWaterMark;
+  return Math.min(Number(headers['content-length'] ?? 0), readableHighWaterMark);
 }
 
 /** Destroys with an error, so that a truncated response does not count as sent (is-sent.ts). */
