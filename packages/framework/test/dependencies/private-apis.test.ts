@@ -11,6 +11,7 @@ import { Client, DatabaseError } from 'pg';
 import { QueryRunnerAlreadyReleasedError } from 'typeorm';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 import { DATABASE_LIMITS } from '../../src/database/limits.js';
+import { poolOf } from '../../src/database/connections/bounded-pool.js';
 import { PoolClient } from '../../src/database/connections/pool-client.js';
 import { stopParsing } from '../../src/http/body/unread-body.js';
 import { unsentBytes } from '../../src/http/server/connection.js';
@@ -162,6 +163,24 @@ it('a query runner whose connection breaks stays with its user', async () => {
   } finally {
     await runner.release();
     await operator.end();
+    await dataSource.destroy();
+  }
+});
+
+it('a pool passes on that it cannot make a client, also in an event', async () => {
+  const dataSource = await initialDataSource();
+  try {
+    const pool = poolOf(dataSource)!;
+    pool.options.max = 1;
+    const first = await pool.lend();
+    const second = pool.lend().catch((error: unknown) => error);
+    const url = new URL(inject('postgresUrl'));
+    url.searchParams.set('sslrootcert', '/no/such/certificate.pem');
+    pool.options.connectionString = url.href;
+    // The pool makes another client when this one is gone.
+    first.release(new Error('broken'));
+    expect(await second).toMatchObject({ code: 'ENOENT' });
+  } finally {
     await dataSource.destroy();
   }
 });

@@ -36,10 +36,30 @@ export class CallbackQuery<Row extends QueryResultRow> extends Query {
   }
 }
 
-export const CallbackPool = Pool as unknown as new <Connection>(config: object) => Omit<
+/** A request that waits for a connection. */
+interface Pending<Connection> {
+  readonly callback: OnConnection<Connection>;
+}
+
+const PoolOfCallbacks = Pool as unknown as new <Connection>(config: object) => Omit<
   Pool,
   'connect' | 'end'
 > & {
   connect(callback: OnConnection<Connection>): void;
   end(callback: () => void): void;
+  newClient(pending: Pending<Connection>): void;
 };
+
+export class CallbackPool<Connection> extends PoolOfCallbacks<Connection> {
+  /**
+   * The constructor of a client throws, for example if a certificate in the URL cannot be read. pg-pool calls it in events, too, where
+   * nothing would catch the error.
+   */
+  override newClient(pending: Pending<Connection>): void {
+    try {
+      super.newClient(pending);
+    } catch (error) {
+      pending.callback(error as Error, undefined, () => {});
+    }
+  }
+}
