@@ -19,6 +19,7 @@ import { ChangeOf, FeedModule, recordChanges } from '@resource-service/changes';
 import type { Feed } from '@resource-service/changes';
 import { createChanges } from '@resource-service/changes/migrations';
 import { Exclude } from 'class-transformer';
+import { IsDefined } from 'class-validator';
 import {
   Column,
   Entity,
@@ -51,6 +52,7 @@ import {
   BodyTypes,
   Created,
   DtoOf,
+  ExactDigits,
   FrameworkModule,
   GeneratedIdRepository,
   Idempotency,
@@ -949,6 +951,25 @@ describe('an operation that is performed once', () => {
     expect(await lend('a')).toEqual({ result, isReplay: true });
     expect(await lend()).toEqual({ result, isReplay: false });
     expect(await lend('b')).toEqual({ result, isReplay: false });
+  });
+
+  it('is replayed also if its result is nested deeper than a body can be', async () => {
+    class NestedDto {
+      @ExactDigits()
+      @IsDefined()
+      readonly inner!: unknown;
+    }
+    let inner: unknown = 1;
+    for (let depth = 0; depth < 100; depth += 1) inner = [inner];
+    const actor = Actor.system('nest');
+    const nest = () =>
+      idempotency.performOnce(
+        { key: 'nested', operation: 'nest', actor, content: {} },
+        NestedDto,
+        () => Promise.resolve({ inner }),
+      );
+    expect(await nest()).toEqual({ result: { inner }, isReplay: false });
+    expect(await nest()).toEqual({ result: { inner }, isReplay: true });
   });
 
   it('has a connection beside other transactions, also if there are many at once', async () => {

@@ -197,7 +197,8 @@ export class Idempotency implements OnModuleInit, OnModuleDestroy {
     if (!isNew) {
       if (kept !== fingerprint) throw new ServiceException(this.errors.idempotencyKeyReused);
       if (answer === null) throw new ServiceException(this.errors.responseNotKept);
-      return { result: restoreDto(dto, parseAllDigits(answer) as object), isReplay: true };
+      const stored = parseAllDigits(answer, 'body', Infinity) as object;
+      return { result: restoreDto(dto, stored), isReplay: true };
     }
     const performed = await work(manager);
     await statements.run({
