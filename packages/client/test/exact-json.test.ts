@@ -23,9 +23,7 @@ it('parseJson reads what toJson writes, and other numbers as JSON.parse does', (
 
 it('parseJson reads any JSON inside of a row, whatever its properties are called', () => {
   const text = '[{"id":7,"specs":{"id":7.5,"ids":[{"id":1e3}]}}]';
-  expect(parseJson(text, ['id'])).toEqual([
-    { id: 7n, specs: { id: 7.5, ids: [{ id: 1_000 }] } },
-  ]);
+  expect(parseJson(text, ['id'])).toEqual([{ id: 7n, specs: { id: 7.5, ids: [{ id: 1_000 }] } }]);
 });
 
 it.each(['{"id":7.5}', '[{"id":7},{"id":7e1}]', '{"id":', ''])('parseJson refuses %j', (text) => {

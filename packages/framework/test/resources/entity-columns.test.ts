@@ -115,7 +115,7 @@ class Kind extends Row {
 @Entity('inherited')
 class Inherited extends Row {
   @Column('text', { name: 'text' })
-  readonly toString!: () => string;
+  override readonly toString!: () => string;
 }
 
 async function columnsOf(entity: Type): Promise<EntityColumns> {

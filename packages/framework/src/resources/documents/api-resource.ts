@@ -101,7 +101,7 @@ export function documented(document: Document, words: Words): MethodDecorator {
   return (controller, name, method) => {
     const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller.constructor, name) ??
       {}) as Readonly<Record<string, { readonly factory?: unknown }>>;
-    const factories = Object.values(parameters).map(({ factory }) => factory);
+    const factories = new Set(Object.values(parameters).map(({ factory }) => factory));
     const types = Reflect.getMetadata('design:paramtypes', controller, name) as readonly Type[];
     const typeOf = (kind: RouteParamtypes) =>
       types.find((_, index) => `${kind}:${index}` in parameters);
@@ -110,8 +110,8 @@ export function documented(document: Document, words: Words): MethodDecorator {
       query: typeOf(RouteParamtypes.QUERY),
       response: responseOf(method.value as object) ?? words.dto,
       status: statusOf(method.value as object),
-      hasPrecondition: factories.includes(requestPrecondition),
-      hasIdempotencyKey: factories.includes(requestIdempotencyKey),
+      hasPrecondition: factories.has(requestPrecondition),
+      hasIdempotencyKey: factories.has(requestIdempotencyKey),
     };
     applyDecorators(...document(words, of))(controller, name, method);
   };
