@@ -208,7 +208,6 @@ describe('traces', () => {
       ['POST /plants', 'POST /plants, one at a time', json, '{"id":71,"name":"Aloe","tag":"old"}'],
       ['GET /plants/71', 'GET /plants/{id}'],
       ['GET /plants', 'list or export'],
-      ['GET /plants/export', 'list or export'],
       ['GET /plants?ids=71,72', 'list with ids'],
       ['GET /plants?sort=tag', 'list with sort'],
       ['GET /plants?tag=old', 'list or export with tag'],
