@@ -149,12 +149,13 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
-    const { active, paused } = this.figures;
-    if (active + paused > 0) await this.rows.begin(await this.feeds.latest());
+    const { active, paused, positions } = this.figures;
     // After an error, of which the next claim tells, what is known stays: the age of a change that waits grows.
-    this.waitingSince = await this.feeds
-      .oldestAfter(this.figures.positions)
-      .catch(() => this.waitingSince);
+    this.waitingSince = await this.feeds.oldestAfter(positions).catch(() => this.waitingSince);
+    if (active + paused === 0) return;
+    // Fails as long as changes are not recorded: then there is nothing to begin with, and nothing to repeat the check for at each tick.
+    const latest = await this.feeds.latest().catch(() => undefined);
+    if (latest !== undefined) await this.rows.begin(latest);
   }
 
   /** Lets quick ones go on where a slow one was. */
