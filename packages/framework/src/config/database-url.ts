@@ -95,6 +95,7 @@ export function databaseUrlMistakes(raw: string): string[] {
   if (![1, hosts.length].includes(ports.length) || ![1, hosts.length].includes(urls.length)) {
     mistakes.push('name one port, or a port for each host');
   }
+  // The driver would read only the leading digits.
   if (!ports.every((port) => port === '' || PORT.parse(port) !== undefined)) {
     mistakes.push('name ports from 1 to 65535');
   }
