@@ -80,6 +80,14 @@ it('a service passes twice with the values of one seed', async () => {
 
 describe('a service that', () => {
   it.each([
+    ['restores with the status 201', 'restores of notes: a removed row comes back as it was'],
+    ['rejects each patch', 'owners of notes: a hidden row is hidden everywhere'],
+  ])('%s passes', async (way, name) => {
+    const results = await resultsOf(way, (check) => check.name === name, largeDocument);
+    expect(results).toEqual([{ name, outcome: 'pass' }]);
+  });
+
+  it.each([
     ['mixes folders', 'list of folders/{folderId}/notes by id: its rows once'],
     ['repeats the folder in the Link', 'list of folders/{folderId}/notes by -id: its rows once'],
     ['restores nothing', 'restores of notes: a removed row comes back as it was'],

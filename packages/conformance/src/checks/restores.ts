@@ -11,21 +11,22 @@ export function restoreChecks(resource: TestedResource): readonly Check[] {
   return [
     check(`restores of ${resource.name}: a removed row comes back as it was`, async (service) => {
       const { path, content } = await resource.create(service);
-      const send = async (method: string, target: string, status: number) => {
+      const send = async (method: string, target: string, status?: number) => {
         const exchange = requireNoFailure(await service.send(method, target));
-        const isExpected = exchange.status === status;
-        verify(isExpected, `${method} ${target} gets ${exchange.status}, not ${status}`, exchange);
+        const isExpected =
+          status === undefined ? exchange.status < 300 : exchange.status === status;
+        const reason = `${method} ${target} gets ${exchange.status}, not ${status ?? 'a success'}`;
+        verify(isExpected, reason, exchange);
         return exchange;
       };
       const restore = async () => {
-        const restored = await send('POST', `${path}/restore`, 200);
-        verifyContent(content, restored);
+        // A POST of Nest has the status 201 unless the route has another.
+        verifyContent(content, await send('POST', `${path}/restore`));
         if (get) verifyContent(content, await send('GET', path, 200));
       };
       // One that is not removed stays as it is, so a request can be sent again.
       await restore();
-      const removed = requireNoFailure(await service.send('DELETE', path));
-      verify(removed.status < 300, `DELETE ${path} gets ${removed.status}`, removed);
+      await send('DELETE', path);
       if (get) await send('GET', path, 404);
       await send('DELETE', path, 404);
       await restore();

@@ -199,6 +199,7 @@ class Sample {
   async patchNote(request, response, _, id) {
     const body = await this.bodyOf(request, response, []);
     if (body === undefined) return undefined;
+    if (this.fault === 'rejects each patch') return this.reject(response, 400, 3);
     const isOpen = this.fault === 'changes notes of others';
     const note = isOpen ? this.rows.get(id) : this.noteOf(request, id);
     if (!this.isMet(request, response, note, id)) return undefined;
@@ -227,7 +228,8 @@ class Sample {
     const isAltered = this.fault === 'restores another content' && !stored;
     const restored = isAltered ? { ...note, text: 'restored' } : note;
     if (!stored) this.write('created', id, restored);
-    return send(response, 200, restored, { ETag: this.tagOf(restored) });
+    const status = this.fault === 'restores with the status 201' ? 201 : 200;
+    return send(response, status, restored, { ETag: this.tagOf(restored) });
   }
 
   listChanges(request, response, query) {
