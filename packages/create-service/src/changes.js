@@ -89,7 +89,7 @@ async function isLimited(sources, root, repository, given) {
 }
 
 /** The module of a record that nothing publishes. */
-export function withoutFeed(text) {
+function withoutFeed(text) {
   const imports = 'FeedModule|StoredSampleItemDto|SampleItemsModule|SampleItemsRepository';
   return text
     .replaceAll(new RegExp(`^import \\{ (${imports}) \\}.*\n`, 'gm'), '')
