@@ -53,7 +53,8 @@ export abstract class BaseRepository<
    * @param ids at most 10,000
    * @param patch without the id
    * @returns the changed rows, in the order of the ids, without those that are not found
-   * @throws ServiceException like {@link patch}, or `body-too-large`
+   * @throws ServiceException like {@link patch}, or `body-too-large`: then nothing is changed, unless a transaction that is given commits
+   *   nevertheless
    */
   async patchMany(
     ids: readonly Entity['id'][],
