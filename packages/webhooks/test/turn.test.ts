@@ -163,6 +163,20 @@ describe('a turn', () => {
     expect(send).toHaveBeenCalledTimes(1);
   });
 
+  it('lets no message be written that still had no connection when the lease ended', async () => {
+    let isLeased = true;
+    const send: TurnParts['send'] = (_, _message, signal, beforeWrite) => {
+      isLeased = false;
+      beforeWrite();
+      return signal.aborted
+        ? Promise.reject(signal.reason as Error)
+        : Promise.resolve({ kind: 'delivered', status: 200 });
+    };
+    const { turn } = turnOf({ send, isLeased: () => isLeased });
+    expect(await turn.run()).toMatchObject({ positions: {}, attempts: [] });
+    expect(turn.error).toBeUndefined();
+  });
+
   it('is slow if an attempt is, not if it has sent for long', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(0);
     const seen: boolean[] = [];

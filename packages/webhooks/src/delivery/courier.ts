@@ -50,12 +50,14 @@ export class Courier {
   /**
    * Sends a message once. Rejects when `signal` aborts.
    *
+   * @param beforeWrite is called each time that the message is about to be written, and may abort `signal`
    * @throws ServiceException `webhooks-not-configured`
    */
   async send(
     { id, url, secrets: sealed }: Target,
     message: WebhookMessage,
     signal: AbortSignal,
+    beforeWrite?: () => void,
   ): Promise<Outcome> {
     const { secrets } = this;
     const [current = '', ...previous] = sealed;
@@ -73,7 +75,8 @@ export class Courier {
         // A new secret replaces one that only a former key opens.
       }
     }
-    return this.sender.send(url, { ...message, timestamp: new Date() }, opened, signal);
+    const dated = { ...message, timestamp: new Date() };
+    return this.sender.send(url, dated, opened, signal, beforeWrite);
   }
 
   close(): Promise<void> {

@@ -23,6 +23,7 @@ export interface TurnParts {
     webhook: ClaimedWebhook,
     message: WebhookMessage,
     signal: AbortSignal,
+    beforeWrite: () => void,
   ) => Promise<Outcome>;
   readonly count: (outcome: Outcome['kind']) => void;
   /** As of `Date.now()`. */
@@ -157,7 +158,9 @@ export class Turn {
     let outcome: Outcome;
     this.sentAt = performance.now();
     try {
-      outcome = await parts.send(webhook, message, this.ended.signal);
+      outcome = await parts.send(webhook, message, this.ended.signal, () => {
+        if (!parts.isLeased()) this.stop();
+      });
     } catch (error) {
       if (!this.isTooSlow) {
         if (!this.ended.signal.aborted) this.error = error;

@@ -25,7 +25,11 @@ export class Exchange {
   /** What it waits for. */
   phase: 'connection' | 'TLS handshake' | 'response' = 'connection';
 
-  constructor(private readonly signal: AbortSignal) {}
+  /** @param beforeWrite is called each time that the request is about to be written, and may abort `signal` */
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly beforeWrite: () => void,
+  ) {}
 
   /** Resolves when the status and the beginning of the body are known. Rejects if there is no response. */
   async run({ url, body, ...options }: Request): Promise<Received> {
@@ -57,11 +61,19 @@ export class Exchange {
   }
 
   private watch(socket: Socket, hasTls: boolean): void {
-    this.phase = socket.connecting ? 'connection' : 'response';
+    const write = (): void => {
+      this.phase = 'response';
+      this.beforeWrite();
+    };
     // An open connection is used many times, and would keep the listeners of all.
-    if (!socket.connecting) return;
-    socket.once('connect', () => (this.phase = hasTls ? 'TLS handshake' : 'response'));
-    socket.once('secureConnect', () => (this.phase = 'response'));
+    if (!socket.connecting) {
+      write();
+      return;
+    }
+    this.phase = 'connection';
+    // Node.js writes the request after these listeners.
+    if (hasTls) socket.once('connect', () => (this.phase = 'TLS handshake'));
+    socket.once(hasTls ? 'secureConnect' : 'connect', write);
   }
 }
 

@@ -56,12 +56,14 @@ export class Sender {
    * Sends a message once. Rejects only when `signal` aborts, with its reason.
    *
    * @param secrets each of which signs the message
+   * @param beforeWrite is called each time that the message is about to be written, and may abort `signal`
    */
   async send(
     url: string,
     message: Message,
     secrets: readonly string[],
     signal: AbortSignal,
+    beforeWrite: () => void = () => {},
   ): Promise<Outcome> {
     signal.throwIfAborted();
     const { timeout } = this.options;
@@ -71,7 +73,7 @@ export class Sender {
     // Many deliveries may share a signal.
     setMaxListeners(0, signal);
     signal.addEventListener('abort', abort);
-    const exchange = new Exchange(end.signal);
+    const exchange = new Exchange(end.signal, beforeWrite);
     try {
       const target = this.targets.parse(url);
       const received = await exchange.run({

@@ -25,6 +25,16 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+/** Closes a connection instead of a second response. */
+function startForgetfulReceiver() {
+  const sockets = new Set<Socket | null>();
+  return startReceiver((response) => {
+    if (sockets.has(response.socket)) response.socket?.destroy();
+    else response.writeHead(204).end();
+    sockets.add(response.socket);
+  });
+}
+
 /** Time passes only where a test says so. */
 const stopTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 
@@ -61,12 +71,7 @@ describe('a message', () => {
   });
 
   it('is sent again if the receiver has closed the open connection meanwhile', async () => {
-    const sockets = new Set<Socket | null>();
-    const receiver = await startReceiver((response) => {
-      if (sockets.has(response.socket)) response.socket?.destroy();
-      else response.writeHead(204).end();
-      sockets.add(response.socket);
-    });
+    const receiver = await startForgetfulReceiver();
     expect(await send(receiver.url)).toMatchObject(DELIVERED);
     expect(await send(receiver.url)).toMatchObject(DELIVERED);
     expect(receiver.requests).toHaveLength(3);
@@ -281,6 +286,35 @@ describe('the signal', () => {
     const outcome = sender.send(url, message(), [SECRET], controller.signal);
     await expect(outcome).rejects.toThrow('shutting down');
     await closed;
+  });
+
+  /** Sends a message that is stopped before it is written for this time. */
+  function sendUntil(time: number, url: string) {
+    const controller = new AbortController();
+    let times = 0;
+    return sender.send(url, message(), [SECRET], controller.signal, () => {
+      times += 1;
+      if (times === time) controller.abort(new Error('no lease'));
+    });
+  }
+
+  it('prevents a message when its connection is made, or was open', async () => {
+    const { url, server, requests } = await startReceiver();
+    let connections = 0;
+    server.on('connection', () => (connections += 1));
+    await expect(sendUntil(1, url)).rejects.toThrow('no lease');
+    await vi.waitFor(() => expect(connections).toBe(1));
+    expect(await send(url)).toMatchObject(DELIVERED);
+    await expect(sendUntil(1, url)).rejects.toThrow('no lease');
+    expect(await send(url)).toMatchObject(DELIVERED);
+    expect([connections, requests.length]).toEqual([3, 2]);
+  });
+
+  it('prevents that a message is sent again', async () => {
+    const { url, requests } = await startForgetfulReceiver();
+    expect(await send(url)).toMatchObject(DELIVERED);
+    await expect(sendUntil(2, url)).rejects.toThrow('no lease');
+    expect(requests).toHaveLength(2);
   });
 });
 

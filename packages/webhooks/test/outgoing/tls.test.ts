@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import type { ConnectionOptions } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
@@ -94,6 +94,22 @@ describe('a receiver with TLS', () => {
       failed('The TLS handshake failed (DEPTH_ZERO_SELF_SIGNED_CERT).'),
     );
     expect(requests).toEqual([]);
+  });
+
+  it('gets nothing from a delivery that is stopped when the handshake has ended', async () => {
+    trust(certificate.cert);
+    const { port, requests } = await startReceiver(undefined, certificate);
+    const url = `https://receiver.test:${port}/`;
+    const controller = new AbortController();
+    const sockets: TLSSocket[] = [];
+    const stopped = sender.send(url, message(), [SECRET], controller.signal, () => {
+      sockets.push(vi.mocked(tls.connect).mock.results[0]!.value as TLSSocket);
+      controller.abort(new Error('no lease'));
+    });
+    await expect(stopped).rejects.toThrow('no lease');
+    expect(sockets.map(({ authorized }) => authorized)).toEqual([true]);
+    expect(await send(url)).toMatchObject({ kind: 'delivered' });
+    expect(requests).toHaveLength(1);
   });
 
   it('has a timeout for the handshake', async () => {
