@@ -41,10 +41,14 @@ export class Exchange {
       maxHeaderSize: MAX_HEADER,
       signal,
     });
+    let bytesBefore = 0;
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         request
-          .once('socket', (socket) => this.watch(socket, hasTls))
+          .once('socket', (socket) => {
+            bytesBefore = socket.bytesRead;
+            this.watch(socket, hasTls);
+          })
           .once('response', resolve)
           .on('error', reject)
           // A connection that changes to another protocol ends without an error.
@@ -55,7 +59,8 @@ export class Exchange {
       return { status, headers, body: await beginningOf(response) };
     } catch (error) {
       // The receiver may have closed an idle connection before the request reached it.
-      if (request.reusedSocket && !signal.aborted) return this.run({ url, body, ...options });
+      const isUnseen = request.reusedSocket && request.socket?.bytesRead === bytesBefore;
+      if (isUnseen && !signal.aborted) return this.run({ url, body, ...options });
       throw error;
     }
   }

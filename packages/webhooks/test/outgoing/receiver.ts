@@ -33,6 +33,19 @@ interface Certificate {
 
 type Respond = (response: ServerResponse) => unknown;
 
+/** Responds to the first message of each connection, and does something else with the next one. */
+export function breakReused(
+  end: (socket: Socket) => unknown = (socket) => socket.destroy(),
+): Respond {
+  const used = new Set<Socket>();
+  return (response) => {
+    const socket = response.socket!;
+    if (used.has(socket)) return end(socket);
+    used.add(socket);
+    return response.writeHead(204).end();
+  };
+}
+
 /** A server on loopback that keeps what it gets, and ends with the test. */
 export async function startReceiver(
   respond: Respond = (response) => response.writeHead(204).end(),

@@ -1,14 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { Sender } from '../../src/outgoing/sender.js';
 import { reasonOf } from '../../src/outgoing/outcome.js';
-import { message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
+import { breakReused, message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
 
 const TIMEOUT = 15_000;
 const sender = new Sender({ allowedNetworks: '', allowsHttpOnLoopback: true, timeout: TIMEOUT });
@@ -24,16 +23,6 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
-
-/** Closes a connection instead of a second response. */
-function startForgetfulReceiver() {
-  const sockets = new Set<Socket | null>();
-  return startReceiver((response) => {
-    if (sockets.has(response.socket)) response.socket?.destroy();
-    else response.writeHead(204).end();
-    sockets.add(response.socket);
-  });
-}
 
 /** Time passes only where a test says so. */
 const stopTime = () => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -71,10 +60,24 @@ describe('a message', () => {
   });
 
   it('is sent again if the receiver has closed the open connection meanwhile', async () => {
-    const receiver = await startForgetfulReceiver();
+    const receiver = await startReceiver(breakReused());
     expect(await send(receiver.url)).toMatchObject(DELIVERED);
     expect(await send(receiver.url)).toMatchObject(DELIVERED);
     expect(receiver.requests).toHaveLength(3);
+  });
+
+  it.each([
+    [
+      'is no HTTP',
+      'SSH-2.0-OpenSSH_9.2\r\n',
+      'The response is not valid HTTP (HPE_INVALID_CONSTANT).',
+    ],
+    ['breaks off', 'HTTP/1.1 200 OK\r\nx: ', 'The connection was closed before a response.'],
+  ])('is not sent again after a response that %s', async (_, text, reason) => {
+    const { url, requests } = await startReceiver(breakReused((socket) => socket.end(text)));
+    expect(await send(url)).toMatchObject(DELIVERED);
+    expect(await send(url)).toEqual({ kind: 'failed', reason });
+    expect(requests).toHaveLength(2);
   });
 });
 
@@ -311,7 +314,7 @@ describe('the signal', () => {
   });
 
   it('prevents that a message is sent again', async () => {
-    const { url, requests } = await startForgetfulReceiver();
+    const { url, requests } = await startReceiver(breakReused());
     expect(await send(url)).toMatchObject(DELIVERED);
     await expect(sendUntil(2, url)).rejects.toThrow('no lease');
     expect(requests).toHaveLength(2);

@@ -8,7 +8,7 @@ import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Sender } from '../../src/outgoing/sender.js';
-import { message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
+import { breakReused, message, SECRET, startRawReceiver, startReceiver } from './receiver.js';
 
 const TIMEOUT = 15_000;
 
@@ -76,6 +76,15 @@ describe('a receiver with TLS', () => {
       `receiver.test:${port}`,
       `127.0.0.1:${port}`,
     ]);
+  });
+
+  it('gets a message again if it has closed the open connection meanwhile', async () => {
+    trust(certificate.cert);
+    const { port, requests } = await startReceiver(breakReused(), certificate);
+    for (let n = 0; n < 2; n += 1) {
+      expect(await send(`https://receiver.test:${port}/`)).toMatchObject({ kind: 'delivered' });
+    }
+    expect(requests).toHaveLength(3);
   });
 
   it('gets nothing if its certificate is of another name', async () => {
