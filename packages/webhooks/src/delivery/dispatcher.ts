@@ -9,6 +9,7 @@ import type { Outcome } from '../outgoing/outcome.js';
 import { OUTCOMES } from '../webhook-delivery.entity.js';
 import { Clock } from './clock.js';
 import { Courier } from './courier.js';
+import { LeaseTime } from './lease-time.js';
 import { Pace } from './pace.js';
 import { Turn } from './turn.js';
 import type { Lane } from './turn.js';
@@ -43,8 +44,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private reported: string | undefined;
   private readonly count: (outcome: Outcome['kind']) => void;
   private readonly pace = new Pace();
-  /** As of `performance.now()`. Afterwards, another replica can have a lease that this one could not renew. */
-  private leasedUntil = 0;
+  private leases = new LeaseTime();
   private deadline: NodeJS.Timeout | undefined;
 
   constructor(
@@ -143,9 +143,9 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
   private async check(): Promise<void> {
     const turns = [...this.turns.keys()];
     if (turns.length > 0) {
-      const sentAt = performance.now();
+      const renewed = new LeaseTime();
       const kept = await this.rows.renew(turns.map(({ webhook }) => webhook.id));
-      this.extendLeases(sentAt);
+      this.extend(renewed);
       for (const turn of turns) if (!kept.has(turn.webhook.id)) turn.stop();
     }
     this.figures = await this.rows.figures();
@@ -172,7 +172,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     for (const lane of ['quick', 'slow'] as const) {
       const limit = Math.min(this.freeIn(lane), MAX_CLAIMED, this.pace.budget);
       if (limit <= 0) continue;
-      if (this.turns.size === 0) this.extendLeases(performance.now());
+      if (this.turns.size === 0) this.extend(new LeaseTime());
       const claimed = await this.rows.claim(latest, lane === 'slow', this.clock.now(), limit);
       for (const webhook of claimed) this.start(webhook, latest, lane);
     }
@@ -183,7 +183,7 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     const turn = new Turn(webhook, latest, lane, {
       feeds,
       pace: () => this.pace.next(),
-      isLeased: () => performance.now() < this.leasedUntil,
+      isLeased: () => this.leases.left > 0,
       send: (...message) => courier.send(...message),
       count,
       now: () => clock.now(),
@@ -212,13 +212,10 @@ export class Dispatcher implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** @param sentAt before the statement that begins or renews all leases */
-  private extendLeases(sentAt: number): void {
-    const duration = LEASE.duration - LEASE.renewal;
-    this.leasedUntil = sentAt + duration;
+  private extend(leases: LeaseTime): void {
+    this.leases = leases;
     clearTimeout(this.deadline);
-    const rest = this.leasedUntil - performance.now();
-    this.deadline = setTimeout(() => this.stopTurns(), rest).unref();
+    this.deadline = setTimeout(() => this.stopTurns(), leases.left).unref();
   }
 
   private freeIn(lane: Lane): number {
