@@ -5,11 +5,12 @@ import {
   Int64Pipe,
   NoParametersDto,
   Representation,
+  RequestActor,
   RequestSignal,
   RequireScope,
   UuidPipe,
 } from '@resource-service/framework';
-import type { Page } from '@resource-service/framework';
+import type { Actor, Page } from '@resource-service/framework';
 import { DeliveriesService } from './deliveries.service.js';
 import { ListDeliveriesDto, WebhookDeliveryDto } from './dto/webhook.dto.js';
 import { WEBHOOK_OPERATIONS } from './webhook-operations.js';
@@ -28,9 +29,10 @@ export class DeliveriesController {
   async test(
     @Param('id', UuidPipe) id: string,
     @Query() _query: NoParametersDto,
+    @RequestActor() actor: Actor,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Representation<WebhookDeliveryDto>> {
-    return new Representation(await this.deliveries.test(id, signal));
+    return new Representation(await this.deliveries.test(id, actor, signal));
   }
 
   @Get(':id/deliveries')
@@ -53,8 +55,9 @@ export class DeliveriesController {
     @Param('id', UuidPipe) id: string,
     @Param('delivery', Int64Pipe) delivery: bigint,
     @Query() _query: NoParametersDto,
+    @RequestActor() actor: Actor,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Representation<WebhookDeliveryDto>> {
-    return new Representation(await this.deliveries.resend(id, delivery, signal));
+    return new Representation(await this.deliveries.resend(id, delivery, actor, signal));
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ServiceException } from '@resource-service/framework';
-import type { Page } from '@resource-service/framework';
+import type { Actor, Page } from '@resource-service/framework';
 import { Semaphore } from '@resource-service/framework/extension';
 import { Clock } from './delivery/clock.js';
 import { Courier } from './delivery/courier.js';
@@ -13,7 +13,7 @@ import type { ListDeliveriesDto, WebhookDeliveryDto } from './dto/webhook.dto.js
 import { WEBHOOK_ERRORS } from './webhooks.errors.js';
 import { WebhookDeliveriesRepository, WebhooksRepository } from './webhooks.repository.js';
 
-/** Requests that wait for a receiver at once. */
+/** Requests that wait for a receiver at once. One principal has half of them at most. */
 const MAX_SENDING = 16;
 
 /** The last deliveries of a webhook, and messages that users ask for. */
@@ -41,8 +41,8 @@ export class DeliveriesService {
    *
    * @throws ServiceException `webhook-not-found`, `too-many-test-messages`, `webhooks-not-configured`
    */
-  test(webhookId: string, signal: AbortSignal): Promise<WebhookDeliveryDto> {
-    return this.send(webhookId, testMessage(new Date(this.clock.now())), signal);
+  test(webhookId: string, actor: Actor, signal: AbortSignal): Promise<WebhookDeliveryDto> {
+    return this.send(webhookId, testMessage(new Date(this.clock.now())), actor, signal);
   }
 
   /**
@@ -50,7 +50,12 @@ export class DeliveriesService {
    *
    * @throws ServiceException like {@link test}, and `delivery-not-found`, `delivery-pruned`
    */
-  async resend(webhookId: string, id: bigint, signal: AbortSignal): Promise<WebhookDeliveryDto> {
+  async resend(
+    webhookId: string,
+    id: bigint,
+    actor: Actor,
+    signal: AbortSignal,
+  ): Promise<WebhookDeliveryDto> {
     const delivery = await this.deliveries.find(id);
     if (delivery.webhookId !== webhookId) {
       throw new ServiceException(WEBHOOK_ERRORS.deliveryNotFound);
@@ -58,15 +63,16 @@ export class DeliveriesService {
     const [resource = ''] = delivery.type.split('.');
     const change = await this.feeds.find(resource, delivery.messageId);
     if (change === undefined) throw new ServiceException(WEBHOOK_ERRORS.deliveryPruned);
-    return this.send(webhookId, messageOf(resource, change), signal);
+    return this.send(webhookId, messageOf(resource, change), actor, signal);
   }
 
   private async send(
     id: string,
     message: WebhookMessage,
+    { principal }: Actor,
     signal: AbortSignal,
   ): Promise<WebhookDeliveryDto> {
-    const giveBack = this.slots.take();
+    const giveBack = this.slots.take(`${principal.kind}:${principal.id}`);
     try {
       const target = await this.rows.target(id);
       const outcome = target && (await this.courier.send(target, message, signal));

@@ -47,6 +47,12 @@ afterAll(() => receiver.stop());
 const UNKNOWN = '01920000-0000-7000-8000-00000000ffff';
 const eventually = (check: () => unknown) => vi.waitFor(check, PATIENCE);
 
+async function tokenOf(name: string, scope: string): Promise<string> {
+  const source = service.service.get(DataSource);
+  const options = { name, scopes: [scope], lifetime: 'never' } as const;
+  return (await createToken(source, new TokenFormat(IDENTITY), options))!.token;
+}
+
 describe('a webhook', () => {
   it('is created with a secret that no other response has', async () => {
     const url = receiver.url();
@@ -144,13 +150,8 @@ describe('a webhook', () => {
   });
 
   it('needs its scope', async () => {
-    const source = service.service.get(DataSource);
-    const issued = await createToken(source, new TokenFormat(IDENTITY), {
-      name: 'other',
-      scopes: ['tools:read'],
-      lifetime: 'never',
-    });
-    const rejected = await service.send('GET', '/webhooks', undefined, issued!.token);
+    const token = await tokenOf('other', 'tools:read');
+    const rejected = await service.send('GET', '/webhooks', undefined, token);
     expect(rejected.status).toBe(403);
   });
 
@@ -268,14 +269,21 @@ describe('deliveries', () => {
     expect(await service.metrics()).toContain('refusals_total{error="50000"} 0\n');
   });
 
-  it('on request are not too many at once', async () => {
+  it('on request are not too many at once, and leave some to other principals', async () => {
     const { id } = await service.listen(receiver.url());
     receiver.respond = hang;
-    const waiting = Array.from({ length: 16 }, () => service.send('POST', `/webhooks/${id}/test`));
-    await eventually(() => expect(receiver.received).toHaveLength(16));
-    expect((await service.send('POST', `/webhooks/${id}/test`)).body).toMatchObject({
-      error: 42970,
-    });
+    const sendTest = (token: string) =>
+      service.send('POST', `/webhooks/${id}/test`, undefined, token);
+    const waiting: ReturnType<typeof sendTest>[] = [];
+    for (const [token, count] of [
+      [TOKEN, 8],
+      [await tokenOf('colleague', 'webhooks:manage'), 4],
+    ] as const) {
+      const before = waiting.length;
+      for (let n = 0; n < count; n += 1) waiting.push(sendTest(token));
+      await eventually(() => expect(receiver.received).toHaveLength(before + count));
+      expect((await sendTest(token)).body).toMatchObject({ error: 42970 });
+    }
     await receiver.stop();
     for (const { body } of await Promise.all(waiting))
       expect(body).toMatchObject({ outcome: 'failed' });
