@@ -642,7 +642,7 @@ export interface components {
             failingSince?: string;
             /**
              * Format: date-time
-             * @description The time of the first change that waits after an error. At most milliseconds; returned in UTC.
+             * @description The time of the first change that waits to be sent. At most milliseconds; returned in UTC.
              */
             waitingSince?: string;
             /**

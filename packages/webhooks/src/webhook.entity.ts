@@ -79,7 +79,7 @@ export class Webhook {
   @ServiceManaged()
   @Column({ ...TIMESTAMP_COLUMN, name: 'waiting_since', nullable: true })
   @TimestampField({
-    description: 'The time of the first change that waits after an error.',
+    description: 'The time of the first change that waits to be sent.',
     isOptional: true,
   })
   readonly waitingSince!: Managed<Date> | null;
