@@ -321,6 +321,18 @@ describe('an address whose changes may be missing', () => {
     expect(receiver.received).toEqual([]);
   });
 
+  it('is paused when its position is no number, and stops no other', async () => {
+    const service = await start();
+    const { id } = await service.listen(receiver.url('/a'));
+    await service.listen(receiver.url('/b'));
+    await database.query(`UPDATE webhooks SET positions = '{"tool": "x"}' WHERE id = '${id}'`);
+    await service.create(1);
+    await expectIds('/b', 1);
+    const reason = { pausedReason: 'position-unknown' };
+    await eventually(async () => expect(await service.find(id)).toMatchObject(reason));
+    expect(receiver.of('/a')).toEqual([]);
+  });
+
   it('waits when its secret cannot be decrypted, until it has a new one', async () => {
     const service = await start();
     const { id } = await service.listen(receiver.url());

@@ -1,4 +1,5 @@
 import type { RecordedChange } from '@resource-service/changes';
+import { MAX_INT64, parseInt64 } from '@resource-service/framework/extension';
 import type { Outcome } from '../outgoing/outcome.js';
 import { messageOf } from './message.js';
 import type { WebhookMessage } from './message.js';
@@ -130,8 +131,10 @@ export class Turn {
       const position = positions[resource];
       // A resource that the service has only now begins here.
       if (position === undefined) this.positions[resource] = newest;
-      // A position beyond the newest can be one of another server: then the read says so.
-      else if (position !== newest) backlogs.push({ resource, newest, position: BigInt(position) });
+      // A position beyond the newest can be one of another server: then the read says so. What is no number is beyond, too.
+      else if (position !== newest) {
+        backlogs.push({ resource, newest, position: parseInt64(position) ?? MAX_INT64 });
+      }
     }
     return backlogs;
   }

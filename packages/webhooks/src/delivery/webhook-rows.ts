@@ -56,7 +56,7 @@ export interface Served {
 export interface Figures {
   readonly active: number;
   readonly paused: number;
-  /** How far all active webhooks have come, by resource. */
+  /** How far all active webhooks have come, by resource. What SQL has written may be no number, and is left out. */
   readonly positions: Positions;
 }
 
@@ -202,7 +202,7 @@ export class WebhookRows {
       text: `SELECT count(*) FILTER (WHERE paused_at IS NULL)::integer, count(paused_at)::integer, coalesce((
           SELECT jsonb_object_agg(resource, lowest) FROM (
             SELECT resource, min(position::bigint)::text AS lowest FROM webhooks, jsonb_each_text(positions) AS sent (resource, position)
-            WHERE paused_at IS NULL GROUP BY resource
+            WHERE paused_at IS NULL AND position ~ '^[0-9]{1,18}$' GROUP BY resource
           ) AS behind
         ), '{}')::text
         FROM webhooks`,
