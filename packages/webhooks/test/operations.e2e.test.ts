@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
 import { CONFIG } from '../../framework/src/config/config.module.js';
 import { createToken } from '../../framework/src/auth/issued-tokens/token-issuance.js';
@@ -293,6 +293,19 @@ describe('deliveries', () => {
 describe('the module', () => {
   it('has the tables of its entities', async () => {
     expect(await schemaDifferences(service.service)).toEqual([]);
+  });
+
+  it('says why there are no webhooks where changes are not recorded', async () => {
+    const distributed = await createTestDatabase();
+    onTestFinished(() => distributed.drop());
+    // By this table, the service notices Citus.
+    await distributed.query(
+      'SET allow_system_table_mods = on; CREATE TABLE pg_catalog.pg_dist_partition ()',
+    );
+    const other = await WebhookService.start(distributed);
+    onTestFinished(() => other.stop());
+    const rejected = await other.send('POST', '/webhooks', { url: receiver.url() });
+    expect(rejected.body).toEqual({ error: 40400, message: 'changes are not recorded' });
   });
 
   it('describes its messages', async () => {

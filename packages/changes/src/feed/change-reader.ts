@@ -33,7 +33,9 @@ export class ChangeReader {
    *   `too-many-lists`
    */
   async startOf(after: bigint | undefined, acceptGap = 0n): Promise<Start> {
-    if (!this.options.isRecorded()) throw new ServiceException(ERRORS.noSuchPath);
+    if (!this.options.isRecorded()) {
+      throw new ServiceException(ERRORS.noSuchPath, 'changes are not recorded');
+    }
     const state = await this.states.readShared();
     const { newest, prunedTo, lowWatermark, incarnationStart } = state;
     const isAccepted = acceptGap >= prunedTo;
