@@ -36,6 +36,8 @@ const LINES: readonly [line: string, expected: readonly string[]][] = [
   ['export --resource l', ['loans']],
   ['completion z', ['zsh']],
   ['webhooks de', ['deliveries']],
+  ['webhooks rese', ['resend']],
+  ['webhooks update --kinds c', ['created']],
   ['webhooks create --kinds r', ['removed']],
   ['listen --f', ['--forward-to']],
 ];

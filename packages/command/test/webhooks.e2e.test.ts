@@ -130,6 +130,44 @@ describe('webhooks', () => {
     expect(all).toHaveLength(2);
   });
 
+  it('are updated, and can get all changes again', async () => {
+    const id = await created(receiver.url('/a'), '--kinds', 'created', '--resources', 'tool');
+    const url = receiver.url('/b');
+    const updated = await webhooks('update', id, '--url', url, '--kinds', '--json');
+    expect(JSON.parse(updated.stdout)).toEqual({ id, url, kinds: [], resources: ['tool'] });
+    expect(updated.stderr).toBe(`updated the webhook ${id}\n`);
+    await webhooks('update', id, '--resources', '--kinds', 'removed', 'created');
+    const shown = await webhooks('show', id, '--json');
+    expect(JSON.parse(shown.stdout)).toEqual({
+      id,
+      url,
+      kinds: ['removed', 'created'],
+      resources: [],
+    });
+  });
+
+  it('get the message of a delivery again', async () => {
+    const id = await created(receiver.url());
+    await service.create(41);
+    const delivery = await eventually(async () => {
+      const { stdout } = await webhooks('deliveries', id, '--json');
+      const [found] = JSON.parse(stdout) as { readonly id: number }[];
+      expect(found).toBeDefined();
+      return String(found!.id);
+    });
+    expect(await webhooks('resend', id, delivery)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'the message was delivered\n',
+    });
+    expect(receiver.idsOf()).toEqual([41, 41]);
+    receiver.respond = status(500);
+    expect(await webhooks('resend', id, delivery)).toMatchObject({
+      code: 3,
+      stderr: 'tool-library: The response has the status 500.\n',
+    });
+  });
+
   it('are resumed, and get another secret', async () => {
     const id = await created(receiver.url());
     await database.query(`UPDATE webhooks SET paused_reason = 'gone', paused_at = now()`);
@@ -152,6 +190,8 @@ describe('webhooks', () => {
     [['create', 'https://10.0.0.1'], '40070'],
     [['create'], "missing required argument 'url'"],
     [['show', '7'], '40004'],
+    [['update', '7', '--kinds', 'made'], 'created, removed, replaced'],
+    [['resend', '7', 'x'], 'It must be a 64-bit integer.'],
     [['resume', '7', '--from', 'here'], 'stopped, oldest, newest'],
   ])('with wrong arguments are not touched: %j', async (args, text) => {
     const { code, stdout, stderr } = await webhooks(...args);

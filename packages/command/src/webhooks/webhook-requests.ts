@@ -14,6 +14,9 @@ export interface NewWebhook {
   readonly resources?: readonly string[];
 }
 
+/** What is not given stays as it is. */
+export type WebhookPatch = { readonly [Name in keyof NewWebhook]?: NewWebhook[Name] | undefined };
+
 export interface Secret {
   readonly id: string;
   readonly secret: string;
@@ -62,9 +65,19 @@ export class WebhookRequests {
     return this.change({ method: 'POST', path: '/webhooks', body });
   }
 
+  update(id: string, body: WebhookPatch): Promise<Item> {
+    return this.change({ method: 'PATCH', path: ONE, parameters: { id }, body });
+  }
+
   /** Sends a test message. @returns what has become of it */
   test(id: string): Promise<Delivery> {
     return this.change({ method: 'POST', path: `${ONE}/test`, parameters: { id } });
+  }
+
+  /** Sends the message of a delivery again. @returns what has become of it */
+  resend(id: string, delivery: bigint): Promise<Delivery> {
+    const path = `${ONE}/deliveries/{delivery}/resend`;
+    return this.change({ method: 'POST', path, parameters: { id, delivery } });
   }
 
   resume(id: string, from: string): Promise<Item> {

@@ -3,11 +3,12 @@ import type { Command } from 'commander';
 import { stringify } from 'lossless-json';
 import { CommandError, EXIT } from '../command-error.js';
 import { listenHelp, webhooksHelp } from '../help.js';
+import { int64 } from '../options.js';
 import type { Webhooks } from '../resources.js';
 import type { Run } from '../run.js';
 import { tableOf } from '../table.js';
 import type { ListenOptions } from './listen.js';
-import type { Item, NewWebhook, Secret } from './webhook-requests.js';
+import type { Delivery, Item, NewWebhook, Secret } from './webhook-requests.js';
 
 const COLUMNS = {
   webhooks: ['id', 'url', 'kinds', 'resources', 'pausedReason', 'failingSince'],
@@ -18,6 +19,15 @@ const STARTS = ['stopped', 'oldest', 'newest'] as const;
 
 interface JsonOption {
   readonly json?: boolean | undefined;
+}
+
+/** `true`: all. */
+type Chosen = readonly string[] | true;
+
+interface UpdateOptions extends JsonOption {
+  readonly url?: string;
+  readonly kinds?: Chosen;
+  readonly resources?: Chosen;
 }
 
 interface ResumeOptions extends JsonOption {
@@ -39,6 +49,13 @@ export function addWebhookCommands(program: Command, run: Run): void {
     write(made, `${made.secret}\n`, options);
     say(`${text} ${made.id}`);
     say('its secret is shown only now');
+  };
+  const report = async (delivery: Delivery, options: JsonOption) => {
+    const { problemOf } = await import('./webhook-requests.js');
+    write(delivery, '', options);
+    const problem = problemOf(delivery);
+    if (problem !== undefined) throw new CommandError(EXIT.incomplete, problem);
+    say('the message was delivered');
   };
 
   const webhooks = program
@@ -71,15 +88,18 @@ export function addWebhookCommands(program: Command, run: Run): void {
     write(found, tableOf(rows), options);
   });
 
+  const update = addForOne('update', 'Change the fields of a webhook that are given.')
+    .option('--url <url>', 'address that gets the messages')
+    .action(async (id: string, { json, url, ...chosen }: UpdateOptions) => {
+      const kinds = listed(chosen.kinds);
+      const resources = listed(chosen.resources);
+      write(await (await requests()).update(id, { url, kinds, resources }), '', { json });
+      say(`updated the webhook ${id}`);
+    });
+  for (const choice of choicesOf(service.webhooks, 'update')) update.addOption(choice);
+
   addForOne('test', 'Send a test message, and tell what came back.').action(
-    async (id: string, options: JsonOption) => {
-      const { problemOf } = await import('./webhook-requests.js');
-      const delivery = await (await requests()).test(id);
-      write(delivery, '', options);
-      const problem = problemOf(delivery);
-      if (problem !== undefined) throw new CommandError(EXIT.incomplete, problem);
-      say('the message was delivered');
-    },
+    async (id: string, options: JsonOption) => report(await (await requests()).test(id), options),
   );
 
   addForOne('deliveries', 'List the last deliveries of a webhook, the newest first.').action(
@@ -88,6 +108,12 @@ export function addWebhookCommands(program: Command, run: Run): void {
       write(found, listOf(found, COLUMNS.deliveries), options);
     },
   );
+
+  addForOne('resend', 'Send the message of a delivery again, and tell what came back.')
+    .argument('<delivery>', 'id of the delivery', int64)
+    .action(async (id: string, delivery: bigint, options: JsonOption) =>
+      report(await (await requests()).resend(id, delivery), options),
+    );
 
   addForOne('resume', 'Go on with a webhook that is paused, or fails.')
     .addOption(
@@ -133,11 +159,18 @@ export function addListenCommand(
   });
 }
 
-function choicesOf({ kinds, resources }: Webhooks): readonly Option[] {
+/** For an update, which keeps what is not given, an option without a value chooses all. */
+function choicesOf({ kinds, resources }: Webhooks, task?: 'update'): readonly Option[] {
+  const value = (name: string) => (task === 'update' ? `[${name}...]` : `<${name}...>`);
+  const all = task === 'update' ? 'all without a value' : 'default: all';
   return [
-    new Option('--kinds <kind...>', 'only these changes (default: all)').choices(kinds),
-    new Option('--resources <resource...>', 'only of these (default: all)').choices(resources),
+    new Option(`--kinds ${value('kind')}`, `only these changes (${all})`).choices(kinds),
+    new Option(`--resources ${value('resource')}`, `only of these (${all})`).choices(resources),
   ];
+}
+
+function listed(chosen: Chosen | undefined): readonly string[] | undefined {
+  return chosen === true ? [] : chosen;
 }
 
 function listOf(items: readonly Item[], columns: readonly string[]): string {
