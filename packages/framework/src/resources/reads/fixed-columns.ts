@@ -28,7 +28,10 @@ export function prefixConditions(
   const values = prefix
     .map(({ column, value }) => parameter(value, column.databaseName))
     .join(', ');
-  return [`(${row}) >= (${values}, ${from})`, `(${row}) <= (${values}, ${to})`];
+  const [first] = prefix;
+  // PostgreSQL does not conclude it from the comparison of rows.
+  const isPresent = first?.isPartial === true ? [`${first.column.name} IS NOT NULL`] : [];
+  return [...isPresent, `(${row}) >= (${values}, ${from})`, `(${row}) <= (${values}, ${to})`];
 }
 
 /** Of texts, the index of an order has only the starts, which no filter compares. */

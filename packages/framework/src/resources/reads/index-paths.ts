@@ -55,17 +55,22 @@ type KeyRow = readonly [
   isStart: boolean,
   options: string,
   isExact: boolean,
+  isPartial: boolean,
 ];
 
 /**
- * The keys of the B-trees of a table that have all rows of lists. `=` of other texts than `text` and `varchar` ignores spaces or case, and so does
- * a collation that is not deterministic, which the start of a text lacks in an index.
+ * The keys of the B-trees of a table that have all rows of lists, or all of these with a value in the first column. `=` of other texts than
+ * `text` and `varchar` ignores spaces or case, and so does a collation that is not deterministic, which the start of a text lacks in an index.
  */
 const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption[place - 1]::text,
-      coalesce(atttypid IN ('text'::regtype, 'varchar'::regtype) AND (indkey[place - 1] <> 0 OR collisdeterministic) OR typcategory <> 'S', false)
+      coalesce(atttypid IN ('text'::regtype, 'varchar'::regtype) AND (indkey[place - 1] <> 0 OR collisdeterministic) OR typcategory <> 'S', false),
+      "isPartial"
     FROM pg_index
     JOIN pg_class AS index ON index.oid = indexrelid
     JOIN pg_am ON pg_am.oid = relam AND amname = 'btree'
+    CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM pg_attribute
+        WHERE attrelid = indrelid AND attnum = indkey[0] AND NOT attnotnull
+          AND pg_get_expr(indpred, indrelid) = format('(%I IS NOT NULL)', attname)) AS "isPartial") AS predicate
     CROSS JOIN LATERAL generate_series(1, indnkeyatts) AS place
     JOIN pg_opclass ON pg_opclass.oid = indclass[place - 1]
     LEFT JOIN pg_attribute ON attrelid = indrelid AND attnum > 0 AND opcdefault AND CASE
@@ -76,14 +81,18 @@ const FIND = `SELECT indexrelid::text, attname, indkey[place - 1] = 0, indoption
     END
     LEFT JOIN pg_type ON pg_type.oid = atttypid
     LEFT JOIN pg_collation ON pg_collation.oid = attcollation
-  WHERE indrelid = to_regclass($1) AND indisvalid AND ${hasListedRows('$3')}
+  WHERE indrelid = to_regclass($1) AND indisvalid AND (${hasListedRows('$3')} OR "isPartial")
   ORDER BY indexrelid, place`;
 
 /** The orders in which the indexes of a table have its rows. */
 export class IndexPaths {
-  private constructor(private readonly indexes: readonly (readonly IndexKey[])[]) {}
+  /** @param partial indexes that lack the rows without a value in their first column */
+  private constructor(
+    private readonly indexes: readonly (readonly IndexKey[])[],
+    private readonly partial: readonly (readonly IndexKey[])[],
+  ) {}
 
-  static readonly none = new IndexPaths([]);
+  static readonly none = new IndexPaths([], []);
 
   static async of(
     statements: Statements,
@@ -92,12 +101,14 @@ export class IndexPaths {
     const values = [table, SORTED_CHARACTERS, removedAt?.databaseName];
     const rows = await statements.rows<KeyRow>({ text: FIND, values });
     const indexes = new Map<string, IndexKey[]>();
-    for (const [index, column, isStart, options, isExact] of rows) {
-      const keys = indexes.get(index) ?? [];
-      indexes.set(index, keys);
+    const partial = new Map<string, IndexKey[]>();
+    for (const [index, column, isStart, options, isExact, isPartial] of rows) {
+      const found = isPartial ? partial : indexes;
+      const keys = found.get(index) ?? [];
+      found.set(index, keys);
       keys.push({ column, isStart, option: Number(options), isExact });
     }
-    return new IndexPaths([...indexes.values()]);
+    return new IndexPaths([...indexes.values()], [...partial.values()]);
   }
 
   /**
@@ -152,13 +163,18 @@ export class IndexPaths {
       if (one === undefined || fixed.has(one.column.databaseName)) return undefined;
       fixed.set(one.column.databaseName, one);
     }
-    const found = this.indexes.map((keys) => prefixIn(keys, key, fixed));
+    const partial = this.partial
+      .map((keys) => prefixIn(keys, key, fixed))
+      .filter(([one]) => one?.value !== null);
+    const found = [...this.indexes.map((keys) => prefixIn(keys, key, fixed)), ...partial];
     const most = Math.max(1, ...found.map(({ length }) => length));
     const [first, ...others] = found.filter(({ length }) => length === most);
     const isOnly = others.every((other) => other.every((each) => first!.includes(each)));
     // A comparison of rows has no NULL.
     const hasNull = most > 1 && first?.some(({ value }) => value === null);
-    return isOnly && !hasNull ? first : undefined;
+    if (first === undefined || !isOnly || hasNull) return undefined;
+    const [leading, ...rest] = first;
+    return partial.includes(first) ? [{ ...leading!, isPartial: true }, ...rest] : first;
   }
 }
 

@@ -44,6 +44,8 @@ export interface FixedColumn {
   readonly column: EntityColumn;
   /** As a parameter of a statement; `null`: none. */
   readonly value: unknown;
+  /** Whether the index that is read lacks the rows without a value in the column. */
+  readonly isPartial?: boolean;
 }
 
 export type UsedFilter = readonly [filter: Filter<unknown>, value: unknown];
