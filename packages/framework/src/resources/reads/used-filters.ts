@@ -4,6 +4,7 @@ import { ServiceException } from '../../errors/service.exception.js';
 import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
 import { NO_TEXT } from '../properties/storable.js';
+import { parseUuid } from '../properties/uuid.js';
 import { isEqual, isNull } from './column-filter.js';
 import type { ColumnFilter } from './column-filter.js';
 import type { Filter, Filters, UsedFilter, Where } from './page-query.js';
@@ -45,6 +46,8 @@ export function usedFilters(filters: NamedFilters, parameters: object): UsedFilt
   return used;
 }
 
+const NO_ROW: Filter<unknown> = { where: () => 'false' };
+
 /**
  * The filters of a list whose rows have these values. No parameter has them, so no `Link` does.
  *
@@ -54,6 +57,9 @@ export function columnFilters(columns: EntityColumns, where: Where): readonly Us
   return Object.entries(where).map(([property, value]) => {
     const column = columns.column(property);
     if (value === undefined) throw new TypeError(`where: ${property} is undefined`);
+    // PostgreSQL would reject it: the id of a principal may be the name of a token.
+    const isNoUuid = typeof value === 'string' && parseUuid(value) === undefined;
+    if (column.type === 'uuid' && isNoUuid) return [NO_ROW, true];
     const filter = value === null ? isNull(property) : isEqual(property);
     return [filter.conditionOn(column), value ?? true];
   });

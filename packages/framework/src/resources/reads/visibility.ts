@@ -66,11 +66,22 @@ export class Visibility {
     if (actor.principal.kind === 'system') return undefined;
     const where = this.visible!(actor.principal) as Where | readonly Where[] | 'all';
     if (where === 'all') return undefined;
+    const columns = this.columns();
     const alternatives = [where].flat() as readonly Where[];
-    if (alternatives.every((each) => Object.keys(each).length > 0)) return alternatives;
-    throw new TypeError(
-      `visible must return 'all', or conditions for ${this.columns().table}, each with a property`,
-    );
+    if (alternatives.some((each) => Object.keys(each).length === 0)) {
+      throw new TypeError(
+        `visible must return 'all', or conditions for ${columns.table}, each with a property`,
+      );
+    }
+    for (const [property, value] of alternatives.flatMap((each) => Object.entries(each))) {
+      const { type, exactType, isVerbatim } = columns.column(property);
+      if (isVerbatim || type === 'uuid' || value === null) continue;
+      // A list would show rows that a look-up does not find.
+      throw new TypeError(
+        `visible cannot compare ${property}: equal values of the type ${exactType} can be written differently`,
+      );
+    }
+    return alternatives;
   }
 }
 
