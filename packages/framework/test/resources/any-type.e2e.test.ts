@@ -288,6 +288,17 @@ describe('a resource with members of any type', () => {
     expect(await idsOf({ ...filter, after: 1n })).toEqual([]);
   });
 
+  it('is found by an array, alone and beside other pages', async () => {
+    await samples.creates.create(FULL);
+    const idsOf = async (words: readonly string[]) => {
+      const { items } = await samples.pages.list({ limit: 50 }, { where: { words } });
+      return items.map((item) => /\d+/.exec(item)![0]);
+    };
+    expect(await idsOf(FULL.words)).toEqual(['1']);
+    const others = await Promise.all([idsOf(FULL.words), idsOf(['a']), idsOf([])]);
+    expect(others).toEqual([['1'], [], []]);
+  });
+
   it('is the same when it is created again, alone and in a group', async () => {
     await samples.creates.create(FULL);
     const group = Array.from({ length: 8 }, () => samples.creates.create(FULL));

@@ -109,8 +109,7 @@ export class Pages<Query extends PageParameters> {
     const paths = this.options.paths();
     const [prefix, starts] = [paths.prefixOf(unordered, columns), paths.startsOf(unordered)];
     const query = { ...unordered, prefix, starts };
-    const isNothing = isEmpty || isBeyond;
-    const found = isNothing ? NOTHING : await this.found(query, reader?.slots);
+    const found = isEmpty || isBeyond ? NOTHING : await this.found(query, reader?.slots);
     const join =
       expand && (await expander.read(expand, this.statements.columns, found.rows, query));
     const page = this.pageOf(found, parameters, query, join);
@@ -213,6 +212,8 @@ export class Pages<Query extends PageParameters> {
   private groupOf(page: GroupedPage): Group | undefined {
     const known = this.groups.get(page.clauses);
     if (known !== undefined || this.groups.size === MAX_KINDS) return known;
+    // PostgreSQL has no arrays of arrays.
+    if (page.types.some((type) => type.endsWith('[]'))) return undefined;
     const { bulkheads, statements, tracer } = this.options;
     const statement = this.statements.group(page);
     const batcher = new Batcher<GroupedPage, FoundRows | undefined>({
