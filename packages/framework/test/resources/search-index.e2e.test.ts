@@ -1,7 +1,9 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { checkLetters, SearchIndex } from '../../src/resources/reads/search-index.js';
+import { poolOf } from '../../src/database/connections/bounded-pool.js';
+import { checkLetters, RETRY, SearchIndex } from '../../src/resources/reads/search-index.js';
 import { createDataSource } from '../support/tool-library.js';
 import { PATIENCE } from '../support/patience.js';
 import { createTestDatabase } from '../support/test-database.js';
@@ -47,6 +49,24 @@ describe('a search index', () => {
     index.note([{ name: ENOUGH.slice(2) }]);
     await index.close();
     expect(lines).toEqual([]);
+  });
+
+  it('is cleaned with the next row after an attempt that failed', async () => {
+    lines = [];
+    const index = new SearchIndex({ index: 'none', property: 'name' }, dataSource, logger);
+    const connect = vi.spyOn(poolOf(dataSource)!, 'connectApart');
+    connect.mockRejectedValueOnce(new Error('out of reach'));
+    index.note([{ name: ENOUGH }]);
+    await turn();
+    expect(connect).toHaveBeenCalledOnce();
+    const later = performance.now() + RETRY;
+    const now = vi.spyOn(performance, 'now').mockReturnValue(later);
+    index.note([{ name: 'x' }]);
+    now.mockRestore();
+    await vi.waitFor(() => expect(lines).toHaveLength(1), PATIENCE);
+    expect(connect).toHaveBeenCalledTimes(2);
+    connect.mockRestore();
+    await index.close();
   });
 });
 

@@ -81,6 +81,7 @@ export class SearchIndex {
 
   private async cleanOnce(): Promise<void> {
     clearTimeout(this.idle);
+    const { characters } = this;
     this.characters = 0;
     try {
       const isKept = this.session !== undefined;
@@ -95,6 +96,7 @@ export class SearchIndex {
         await this.session?.query(this.clean);
       }
     } catch (error) {
+      this.characters += characters;
       this.report(error);
       this.closeSession();
       this.pausedUntil = Math.max(this.pausedUntil, performance.now() + RETRY);
