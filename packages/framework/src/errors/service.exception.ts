@@ -1,7 +1,7 @@
 import type { ErrorKind } from './error-kind.js';
 
 interface ErrorDetails extends ErrorOptions {
-  /** Further header fields of the response. */
+  /** Further header fields of the response. One that HTTP forbids is logged and left out. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A further parameter of the challenge in `WWW-Authenticate`. */
   readonly challenge?: string;

@@ -107,6 +107,25 @@ describe('the filter', () => {
     expect(log).toMatchObject([{ level: 'error', error: 50000 }]);
   });
 
+  it.each([
+    ['with a line end', { 'X-Reason': 'secret\r\nSet-Cookie: a=b' }],
+    ['with a character that is not in Latin-1', { 'X-Reason': 'secret, 5 €' }],
+    ['without a valid name', { 'X Reason': 'secret' }],
+  ])('sends an error without a header field %s, which it logs', (_, headers) => {
+    const sent: unknown[] = [];
+    const failure = new ServiceException(ERRORS.badRequest, undefined, {
+      headers: { ...headers, 'X-Limit': '7' },
+    });
+    answerTo(failure, {
+      setHeaders: (fields: Headers) => sent.push(...fields),
+      writeHead: (status: number) => sent.push(status),
+    });
+    expect(sent).toEqual([['x-limit', '7'], 400]);
+    expect(log).toMatchObject([{ level: 'error', error: 40000, err: { type: 'TypeError' } }]);
+    expect(JSON.stringify(log)).toMatch(/X.Reason/);
+    expect(JSON.stringify(log)).not.toContain('secret');
+  });
+
   it('logs an outage with its reason', () => {
     const cause = new Error('connection refused');
     answerTo(new ServiceException(ERRORS.databaseUnavailable, undefined, { cause }));

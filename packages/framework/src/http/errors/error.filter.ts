@@ -1,3 +1,4 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { Catch, Inject } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
@@ -58,18 +59,36 @@ export class ErrorFilter implements ExceptionFilter {
     const errorResponse = toErrorResponse(thrown, this.config.identity.name);
     if (errorResponse.status >= 500) this.report(thrown, request, errorResponse.body);
     // A stream may have failed after its last byte.
-    if (!response.writableEnded) this.send(response, errorResponse);
+    if (!response.writableEnded) this.send(request, response, errorResponse);
   }
 
-  private send(response: Response, { status, headers, body }: ErrorResponse): void {
+  private send(request: Request, response: Response, error: ErrorResponse): void {
+    const { status, headers, body } = error;
     response.error = body.error;
     this.metrics.recordError(body.error);
     if (!response.headersSent) {
       for (const name of FILE_HEADERS) response.removeHeader(name);
-      response.setHeaders(new Headers(headers));
+      const fields = Object.entries(headers).filter((field) => this.canSend(field, request, body));
+      response.setHeaders(new Headers(fields));
       sendJson(response, status, body);
     } else if (response.endsInError === true) response.end(`${stringifyExactJson(body)}\n`);
     else breakOff(response);
+  }
+
+  /** A field that HTTP forbids, for example with a text of a client, must not replace the error by another one. */
+  private canSend(
+    [name, value]: readonly [string, string],
+    request: Request,
+    body: ErrorDto,
+  ): boolean {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+      return true;
+    } catch (error) {
+      this.report(error, request, body);
+      return false;
+    }
   }
 
   /**
