@@ -84,7 +84,11 @@ function linkToNext(
 ): string {
   const { limit, sort, ids, expand } = parameters;
   const filters = filterQuery(parameters);
-  const restIds = ids?.filter((id) => (sort === '-id' ? id < after : id > after)).join();
+  // The code of a service may have UUIDs in upper case.
+  const restIds = ids
+    ?.map((id) => (typeof id === 'string' ? id.toLowerCase() : id))
+    .filter((id) => (sort === '-id' ? id < after : id > after))
+    .join();
   // Possible if long items make the page shorter than `limit`. A link without some of the ids would lead to other items.
   if (restIds !== undefined && filters.length + restIds.length > MAX_FILTER_BYTES) {
     throw new ServiceException(
