@@ -78,7 +78,7 @@ const PROGRAMS = {
   'in-process': `export * from '@resource-service/framework/testing';
     export { AppModule } from ${JSON.stringify(`${APP}/app.module.ts`)};`,
   'cli/migration': `${BEFORE}await (${CLI}).migrationCommand(${APP_MODULE});`,
-  'cli/develop': `${BEFORE}await (${CLI}).developCommand(${IDENTITY});`,
+  'cli/develop': `${BEFORE}await (${CLI}).developCommand(${APP_MODULE});`,
   'cli/write-documents': `${BEFORE}
     const [openApi, errors, limits, variables] = process.argv.slice(2);
     await (${CLI}).writeDocuments(${APP_MODULE}, { openApi, errors, limits, variables });`,

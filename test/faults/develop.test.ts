@@ -35,7 +35,7 @@ function startDevelop(project: Workspace): ServiceProcess {
   return project.start({}, { ownGroup: true, main: project.path('dist/cli/develop.js') });
 }
 
-it('start:dev restarts the service on a change, keeps its database, and ends everything', async () => {
+it('start:dev has the local values, restarts the service on a change, keeps its database, and ends everything', async () => {
   const project = await copyOfProject();
   try {
     const develop = startDevelop(project);
@@ -46,6 +46,9 @@ it('start:dev restarts the service on a change, keeps its database, and ends eve
     };
     const created = await fetch(`${before.url}/plants`, { method: 'POST', headers, body: PLANT });
     expect(created.status).toBe(200);
+    // With the local values of the variables of webhooks.
+    const webhook = { method: 'POST', headers, body: '{"url":"http://localhost:4000/hook"}' };
+    expect((await fetch(`${before.url}/webhooks`, webhook)).status).toBe(201);
     const note = project.path('.data', 'postgres', 'data', 'postmaster.pid');
     const server = await readFile(note, 'utf8');
 

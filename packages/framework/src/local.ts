@@ -66,14 +66,25 @@ export async function localConfig(
 }
 
 async function localValues(config: Config, local: LocalInstance, variables: ServiceVariables) {
-  const unset = Object.entries(variables).filter(([name]) => config.variables[name] === undefined);
-  const texts: Record<string, string | undefined> = {};
-  for (const [name, { local: text }] of unset) {
-    texts[name] = typeof text === 'function' ? await local.secret(name, text) : text;
-  }
-  const { values, mistakes } = readVariables(Object.fromEntries(unset), texts);
+  const texts = await localTexts(config, local, variables);
+  const read = Object.entries(variables).filter(([name]) => name in texts);
+  const { values, mistakes } = readVariables(Object.fromEntries(read), texts);
   if (mistakes.length > 0) throw new StartupError(mistakes.join('\n'));
   return values;
+}
+
+/** The texts of the local values of the service's own variables that the environment does not set. */
+export async function localTexts(
+  config: Config,
+  local: LocalInstance,
+  variables: ServiceVariables,
+): Promise<Readonly<Record<string, string>>> {
+  const texts: Record<string, string> = {};
+  for (const [name, { local: text }] of Object.entries(variables)) {
+    if (text === undefined || config.variables[name] !== undefined) continue;
+    texts[name] = typeof text === 'function' ? await local.secret(name, text) : text;
+  }
+  return texts;
 }
 
 /**

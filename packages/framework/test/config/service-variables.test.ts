@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { variable } from '../../src/index.js';
 import type { Variables } from '../../src/index.js';
-import { localConfig } from '../../src/local.js';
+import { localConfig, localTexts } from '../../src/local.js';
 import { IDENTITY } from '../support/identity.js';
 import { TOKEN } from '../support/tokens.js';
 
@@ -129,6 +129,11 @@ describe("the variables of a service's own", () => {
       made.mockClear();
       expect(await localVariables({ KEY: 'a', SIZE: '8' })).toMatchObject({ KEY: 'a', SIZE: 8 });
       expect(made).not.toHaveBeenCalled();
+    });
+
+    it('have texts for a service in another process, unless the environment has some', async () => {
+      const config = readConfig(IDENTITY, { SIZE: '8' }, variables);
+      expect(await localTexts(config, local, variables)).toEqual({ KEY: 'KEY made' });
     });
 
     it('have no others anywhere else', () => {

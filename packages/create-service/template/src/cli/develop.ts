@@ -2,6 +2,6 @@
 import '@resource-service/framework/node-version';
 
 const { developCommand } = await import('@resource-service/framework/cli');
-const { IDENTITY } = await import('../identity.js');
+const { AppModule } = await import('../app.module.js');
 
-await developCommand(IDENTITY);
+await developCommand(AppModule);
