@@ -22,7 +22,7 @@ import { Updates } from './updates/updates.js';
 import type { Content } from './properties/dto-of.js';
 import { contentOf, EntityColumns } from './properties/entity-columns.js';
 import type { Identified } from './properties/entity-columns.js';
-import { indexedColumns } from './properties/constraints.js';
+import { indexedColumns, unknownConstraints } from './properties/constraints.js';
 import { Exports } from './transfers/exports.js';
 import { GeneratedCreate } from './generated-ids/generated-create.js';
 import { GroupCreate } from './creates/group-create.js';
@@ -56,6 +56,9 @@ export const MAX_IMPORTS = 8;
 export const MAX_EXPORTS = 32;
 
 export const LONG_ROWS = 2;
+
+const UNKNOWN_CONSTRAINTS =
+  'the database seems to have no constraint of these names, so their errors never occur';
 
 /** What all repositories share. Nest injects it into them. */
 @Injectable()
@@ -174,6 +177,8 @@ export class Resources implements OnModuleInit, OnModuleDestroy {
     this.indexChecks.push(async () => {
       indexed = await indexedColumns(statements, columns());
       paths = await IndexPaths.of(statements, columns());
+      const unknown = await unknownConstraints(statements, constraints);
+      if (unknown.length > 0) logger.warn({ resource: name, unknown }, UNKNOWN_CONSTRAINTS);
       return missingSortIndexes(dataSource, columns(), entity);
     });
     const recorder = changes?.({

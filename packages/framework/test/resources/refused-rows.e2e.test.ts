@@ -18,6 +18,7 @@ import {
   TextField,
   Transactions,
 } from '../../src/index.js';
+import { createLogger } from '../../src/observability/logger.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -75,13 +76,17 @@ const CREATE_PETS = migrationOf(
   'CREATE TRIGGER check_mood BEFORE INSERT OR UPDATE ON pets FOR EACH ROW EXECUTE FUNCTION check_mood()',
 );
 
-@Injectable()
-class PetsRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
+const OPTIONS = {
   name: 'pets',
   dto: PetDto,
   filters: {},
   idTaken: () => new ServiceException(ERRORS.idTaken),
   notFound: () => new ServiceException(ERRORS.notFound),
+};
+
+@Injectable()
+class PetsRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
+  ...OPTIONS,
   constraints: { pets_code_key: ERRORS.codeTaken, pets_mood: ERRORS.badMood },
 }) {}
 
@@ -276,4 +281,27 @@ describe('a row that PostgreSQL refuses', () => {
       await service.database.query(`DROP ROLE ${role}`);
     }
   });
+});
+
+it('the log of the start names a declared constraint that nothing in the database has', async () => {
+  @Injectable()
+  class OtherRepository extends ResourceRepository<Pet, ListParameters>(Pet, {
+    ...OPTIONS,
+    constraints: {
+      pets_code_key: ERRORS.codeTaken,
+      pets_note_idx: ERRORS.codeTaken,
+      pets_mood: ERRORS.badMood,
+      pets_mood_check: ERRORS.badMood,
+    },
+  }) {}
+  const lines: unknown[] = [];
+  const logger = createLogger('warn', {
+    write: (line: string) => void lines.push(JSON.parse(line) as unknown),
+  });
+  const app = appOf([Pet], [CREATE_PETS], { providers: [OtherRepository] });
+  const other = await start(app, service.database, {}, PATIENT, logger);
+  await other.stop();
+  expect(lines).toContainEqual(
+    expect.objectContaining({ resource: 'pets', unknown: ['pets_mood_check'] }),
+  );
 });

@@ -22,13 +22,14 @@ export function start(
   { url }: TestDatabase,
   environment: Readonly<Record<string, string>> = {},
   limits: Partial<DatabaseLimits> = {},
+  logger = createLogger('silent'),
 ): Promise<Service> {
   const ports = { PORT: '0', MANAGEMENT_PORT: '0' };
   const given = { AUTH_TOKEN: TOKEN, ...ports, ...environment };
   return startService(
     app,
     withDatabase(readConfig(IDENTITY, given, serviceModuleOf(app).variables), url),
-    { logger: createLogger('silent'), metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
+    { logger, metrics: new Metrics(IDENTITY), tracer: NO_TRACER },
     new AbortController().signal,
     HTTP_LIMITS,
     { ...defaultLimits(), ...limits },

@@ -59,6 +59,22 @@ export async function indexedColumns(
   return new Set(found.map(([name]) => name));
 }
 
+/** A trigger can raise any name: it stands in the source of a function, unless the trigger composes it. */
+const UNKNOWN = `SELECT wanted FROM unnest($1::text[]) AS wanted
+  WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conname = wanted)
+    AND NOT EXISTS (SELECT FROM pg_class WHERE relname = wanted)
+    AND NOT EXISTS (SELECT FROM pg_proc WHERE strpos(prosrc, wanted) > 0)`;
+
+/** Reads which of the declared constraints nothing in the database seems to have. */
+export async function unknownConstraints(
+  statements: Statements,
+  constraints: ConstraintErrors,
+): Promise<readonly string[]> {
+  const values = [Object.keys(constraints)];
+  const found = await statements.rows<[string]>({ text: UNKNOWN, values });
+  return found.map(([name]) => name);
+}
+
 export interface RowErrors {
   readonly constraints: ConstraintErrors;
   /** Known when the database is connected. */
