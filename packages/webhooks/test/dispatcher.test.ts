@@ -6,6 +6,7 @@ import { IDENTITY } from '../../framework/test/support/identity.js';
 import { Clock } from '../src/delivery/clock.js';
 import { Dispatcher } from '../src/delivery/dispatcher.js';
 import type { WebhookFeeds } from '../src/delivery/webhook-feeds.js';
+import type { WebhookRows } from '../src/delivery/webhook-rows.js';
 
 /** Less than between two checks, and more than between several ticks. */
 const MOMENT = 700;
@@ -14,8 +15,10 @@ const MOMENT = 700;
 async function run(isConfigured: boolean, latest: WebhookFeeds['latest']) {
   const log: unknown[] = [];
   const write = (line: string) => void log.push(JSON.parse(line));
-  const figures = vi.fn(() => Promise.resolve({ active: 1, paused: 1, positions: {} }));
-  const begin = vi.fn(() => Promise.resolve());
+  const figures = vi.fn<WebhookRows['figures']>(() =>
+    Promise.resolve({ active: 1, paused: 1, positions: {} }),
+  );
+  const begin = vi.fn<WebhookRows['begin']>(() => Promise.resolve());
   const dispatcher = new Dispatcher(
     { figures, begin, claim: () => Promise.resolve([]) } as never,
     { latest, oldestAfter: () => Promise.resolve(undefined) } as never,
