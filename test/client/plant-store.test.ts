@@ -161,6 +161,17 @@ describe('many plants', () => {
     ]);
   });
 
+  it('are requested with the `fetch` of a browser, which is no method of another object', async () => {
+    const objects: unknown[] = [];
+    function ofBrowser(this: unknown, request: Request): Promise<Response> {
+      objects.push(this);
+      return fetch(request);
+    }
+    const own = new PlantStore({ url: service.url, token: TOKEN, fetch: ofBrowser });
+    await own.list({ limit: 10 });
+    expect(objects).toEqual([undefined]);
+  });
+
   it('end with an error, not with a part, when a later page fails', async () => {
     let calls = 0;
     const failing = new PlantStore({

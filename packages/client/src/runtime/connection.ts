@@ -83,7 +83,9 @@ export class Connection {
     }
     this.#baseUrl = url.replace(/\/$/, '');
     this.#token = token;
-    this.#fetch = options.fetch ?? ((request) => fetch(request));
+    const { fetch: send = (request: Request) => fetch(request) } = options;
+    // Without an object: browsers and workers reject a call of their `fetch` as a method of another one ("Illegal invocation").
+    this.#fetch = (request) => send(request);
     this.#retries = retries;
     this.#timeout = timeout;
   }
