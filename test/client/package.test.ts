@@ -96,6 +96,22 @@ page.catch((error: unknown) => {
     const { stdout } = await run(process.execPath, [name + target], { cwd: folder });
     expect(stdout).toBe('{"id":9007199254740993,"name":"Aloe"} true\n');
   });
+
+  it('compiles with the oldest TypeScript that the documentation names', async () => {
+    const page = await readFile(join(REPOSITORY, 'docs/typescript-client.md'), 'utf8');
+    const [, version = ''] = /TypeScript (\d\.\d) or newer/.exec(page) ?? [];
+    const old = join(folder, 'old');
+    await mkdir(old);
+    await writeFile(join(old, 'package.json'), '{"private":true}');
+    const words = ['install', `typescript@${version}`, '--no-audit', '--no-fund'];
+    await run('npm', [...words, '--prefer-offline'], { cwd: old });
+    await writeFile(join(folder, 'oldest.mts'), PROGRAM);
+    const tsc = join(old, 'node_modules/typescript/bin/tsc');
+    const language = ['--noEmit', '--target', 'es2022', '--types', 'node', '--module', 'nodenext'];
+    // Without skipLibCheck, as above.
+    const compile = [tsc, '--skipDefaultLibCheck', ...STRICT, ...language, 'oldest.mts'];
+    await run(process.execPath, compile, { cwd: folder });
+  });
 });
 
 it('is installed from a service, as its docs page says', async () => {

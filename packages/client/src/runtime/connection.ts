@@ -24,8 +24,8 @@ export interface ClientOptions {
   readonly timeout?: number;
 }
 
-/** A body in a format of its own, which can be sent again. */
-export type Content = string | Uint8Array<ArrayBuffer> | Blob | FormData;
+/** A body in a format of its own, which can be sent again. Before TypeScript 5.7, `Uint8Array` takes no type argument. */
+export type Content = string | Uint8Array | Blob | FormData;
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -166,7 +166,7 @@ export class Connection {
       url: `${this.#baseUrl}${filled}${search && `?${search}`}`,
       method,
       headers: present(fields).map(([name, value]): [string, string] => [name, String(value)]),
-      body: isJson ? toJson(body) : (content ?? null),
+      body: isJson ? toJson(body) : ((content as RequestInit['body']) ?? null),
     };
   }
 }
