@@ -126,7 +126,7 @@ describe('the connection to the database of CloudNativePG', () => {
     for (const kind of ['Deployment', 'Job']) {
       await expectRefusal(
         await start(other, '127.0.0.1', kind),
-        /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate$/,
+        /^plant-store: DATABASE_URL: cannot connect to 127\.0\.0\.1:\d+: self-signed certificate: sslrootcert must name the certificate of its authority$/,
       );
     }
   });

@@ -53,7 +53,8 @@ export async function connect(
       if (error instanceof StartupError) throw error;
       const reason = describeError(error);
       if (!isTransient(error)) {
-        throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}`);
+        const remedy = remedyFor(error);
+        throw new StartupError(`DATABASE_URL: cannot connect to ${server}: ${reason}${remedy}`);
       }
       if (performance.now() > deadline) {
         throw new StartupError(`DATABASE_URL: ${timeout(error, server, seconds)}`);
@@ -113,6 +114,30 @@ function isTransient(error: unknown): boolean {
   // System errors, such as ECONNREFUSED, are transient. TLS errors, such as `ERR_SSL_…` and `CERT_HAS_EXPIRED`, are not.
   const code = 'code' in error ? String(error.code) : 'E';
   return /^E(?!RR|PROTO)/.test(code);
+}
+
+/** What to do about an error that does not say it itself, by its code and message. */
+const REMEDIES = [
+  // Most providers have an authority of their own.
+  [
+    /^(SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF))/,
+    'sslrootcert must name the certificate of its authority',
+  ],
+  [
+    /^(28000|08P01) .*(no encryption|SSL off|SSL required)/,
+    'it may want TLS: add sslmode=verify-full',
+  ],
+  // Every transaction of the service asks for it.
+  [/^42704 .*in_hot_standby/, 'it must be PostgreSQL 15 or newer'],
+] as const;
+
+function remedyFor(error: unknown): string {
+  const errors = error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
+  const texts = errors.map(
+    (each) => `${(each as NodeJS.ErrnoException | undefined)?.code} ${describeError(each)}`,
+  );
+  const found = REMEDIES.find(([reason]) => texts.some((text) => reason.test(text)));
+  return found === undefined ? '' : `: ${found[1]}`;
 }
 
 /** Other encodings cannot return every text byte for byte. */

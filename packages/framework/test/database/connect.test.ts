@@ -2,9 +2,15 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
 import { pino } from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect, STARTUP_LIMITS } from '../../src/database/connect.js';
 import { createDataSource } from '../support/tool-library.js';
+
+const WAITING = {
+  log: pino({ level: 'silent' }),
+  signal: new AbortController().signal,
+  limits: { ...STARTUP_LIMITS, wait: 0 },
+};
 
 describe('a start that a server refuses', () => {
   let server: Server;
@@ -22,12 +28,7 @@ describe('a start that a server refuses', () => {
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const waiting = {
-      log: pino({ level: 'silent' }),
-      signal: new AbortController().signal,
-      limits: { ...STARTUP_LIMITS, wait: 0 },
-    };
-    return connect(createDataSource(`postgres://a:b@127.0.0.1:${port}/c`), waiting).then(
+    return connect(createDataSource(`postgres://a:b@127.0.0.1:${port}/c`), WAITING).then(
       () => 'connected',
       (failure: Error) => failure.message,
     );
@@ -66,4 +67,36 @@ describe('a start that a server refuses', () => {
   ])('with %s (%s) ends at once', async (state, message) => {
     expect(await start(state, message)).toMatch(/: cannot connect to /);
   });
+
+  it.each([
+    [
+      '28000',
+      'no pg_hba.conf entry for host "10.0.0.1", user "a", database "c", no encryption',
+      /, no encryption \(28000\): it may want TLS: add sslmode=verify-full$/,
+    ],
+    ['08P01', 'SSL required', /: SSL required: it may want TLS: add sslmode=verify-full$/],
+    [
+      '42704',
+      'unrecognized configuration parameter "in_hot_standby"',
+      /"in_hot_standby": it must be PostgreSQL 15 or newer$/,
+    ],
+    ['3D000', 'database "c" does not exist', /: database "c" does not exist$/],
+  ])('with %s (%s) says what to do, if the server does not', async (state, message, said) => {
+    expect(await start(state, message)).toMatch(said);
+  });
+});
+
+it.each([
+  ['SELF_SIGNED_CERT_IN_CHAIN', true],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', true],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', true],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', true],
+  ['CERT_HAS_EXPIRED', false],
+])('with the code %s, the start asks for sslrootcert: %s', async (code, asks) => {
+  const dataSource = createDataSource('postgres://a:b@db.example/c?sslmode=verify-full');
+  const error = Object.assign(new Error('failed'), { code });
+  vi.spyOn(dataSource, 'initialize').mockRejectedValue(error);
+  await expect(connect(dataSource, WAITING)).rejects.toThrow(
+    asks ? /: failed: sslrootcert must name the certificate of its authority$/ : /: failed$/,
+  );
 });
