@@ -1,3 +1,4 @@
+import { escapeLiteral } from 'pg';
 import { pino } from 'pino';
 import type { DataSource, MigrationInterface } from 'typeorm';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -22,6 +23,7 @@ import { Resources } from '../../packages/framework/src/resources/resources.js';
 import { dataSourceOf } from '../../packages/framework/src/database/data-source.js';
 import { createDataSource } from '../support/data-source.js';
 import { OwnPostgres } from '../support/own-postgres.js';
+import { dropRole, newRole, PASSWORD, quoted, urlAs } from '../support/roles.js';
 import { searchStatement } from '../support/search-statement.js';
 import { PATIENCE } from '../../packages/framework/test/support/patience.js';
 import { lastingPort } from '../support/lasting-port.js';
@@ -70,6 +72,21 @@ describe('migrations', () => {
       expect.objectContaining({ reason: 'call `addIncarnations` in a migration' }),
     ]);
     expect(lines[0]).toContain('changes of plants ');
+  });
+
+  it('are not begun by a role that may not create tables, which is told what it needs', async () => {
+    const role = newRole();
+    await database.query(`CREATE ROLE ${quoted(role)} LOGIN PASSWORD ${escapeLiteral(PASSWORD)}`);
+    const guest = createDataSource(urlAs(role, database), { poolMax: 3 });
+    try {
+      await connect(guest, { log, signal });
+      await expect(applyMigrations(guest, { log, signal })).rejects.toThrow(
+        `DATABASE_URL: the role may not create tables at ${new URL(database.url).host}: make it the owner of the database, or GRANT CREATE ON SCHEMA public TO ${quoted(role)}`,
+      );
+    } finally {
+      await guest.destroy();
+      await dropRole(role, database);
+    }
   });
 
   // `generateMigration` passes over an index with `synchronize: false`.

@@ -150,19 +150,37 @@ async function requireUtf8(dataSource: DataSource, server: string): Promise<void
   }
 }
 
+const PLACE = `SELECT quote_ident(schema) AS schema, quote_ident(current_user) AS role,
+    has_schema_privilege(schema, 'CREATE') OR to_regclass($1) IS NOT NULL AS "mayBegin"
+  FROM current_schema() AS schema`;
+
+interface Place {
+  readonly schema: string | null;
+  readonly role: string;
+  /** Null without a schema. A later migration may do without the privilege. */
+  readonly mayBegin: boolean | null;
+}
+
 /**
  * Only for a role that creates tables: a role of the service may get its privileges on the schema later.
  *
  * @throws StartupError
  */
 export async function requireSchemaToCreateIn(dataSource: DataSource): Promise<void> {
-  const [row] = await dataSource.query<{ schema: string | null }[]>(
-    'SELECT current_schema() AS schema',
-  );
-  if (row?.schema !== null) return;
-  throw new StartupError(
-    `DATABASE_URL: the search_path at ${serverOf(dataSource)} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
-  );
+  const { migrationsTableName } = dataSource.options;
+  const [place] = await dataSource.query<Place[]>(PLACE, [migrationsTableName]);
+  const server = serverOf(dataSource);
+  if (place?.schema === null) {
+    throw new StartupError(
+      `DATABASE_URL: the search_path at ${server} names no schema that exists and that the role may use: set it with ALTER ROLE, or with ?options=-c%20search_path%3DSCHEMA`,
+    );
+  }
+  if (place?.mayBegin === false) {
+    const { schema, role } = place;
+    throw new StartupError(
+      `DATABASE_URL: the role may not create tables at ${server}: make it the owner of the database, or GRANT CREATE ON SCHEMA ${schema} TO ${role}`,
+    );
+  }
 }
 
 /** For commands, which have no traces. */
