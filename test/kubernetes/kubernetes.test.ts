@@ -318,6 +318,8 @@ describe.each(Object.keys(CHANGES) as Variant[])('%s', (variant) => {
           {
             matches: [{ path: { type: 'PathPrefix', value: basePath } }],
             backendRefs: [{ name: 'plant-store', port: service?.ports?.[0]?.port }],
+            // Exports, imports and followers of changes take any time.
+            timeouts: { request: '0s' },
           },
         ],
       });
