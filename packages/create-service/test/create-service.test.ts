@@ -17,6 +17,7 @@ import { promisify } from 'node:util';
 import { check } from 'prettier';
 import { subset } from 'semver';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
 import { lastingPort } from '../../../test/support/lasting-port.js';
 import { execute } from './execute.js';
 import { startService } from './running-service.js';
@@ -444,6 +445,19 @@ describe('the template', () => {
     const imported = new Set(Array.from(imports, ([, name]) => name!));
     expect(imported).toContain('@nestjs/core');
     expect([...imported].filter((name) => !listed.has(name))).toEqual([]);
+  });
+
+  it('listens in its container on the port at which it is published, whose address is in the log', async () => {
+    const file = await readFile('packages/create-service/template/docker-compose.yml', 'utf8');
+    const { services: all } = parse(file, { merge: true }) as {
+      readonly services: { readonly api: { environment: Ranges; ports: readonly string[] } };
+    };
+    const { environment, ports } = all.api;
+    const port = environment['PORT'];
+    expect(port).toMatch(/^\$\{PORT:-\d+\}$/);
+    expect(ports).toEqual([`127.0.0.1:${port}:${port}`]);
+    // The next port that people take.
+    expect(environment['MANAGEMENT_PORT']).not.toBe('3001');
   });
 
   it('lists the variables that this project lists, without its own', async () => {
