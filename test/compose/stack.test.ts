@@ -187,7 +187,7 @@ describe('docker compose --profile monitoring up', () => {
         'targets',
       );
       expect(activeTargets).toEqual([
-        expect.objectContaining({ scrapeUrl: 'http://api:3001/metrics', health: 'up' }),
+        expect.objectContaining({ scrapeUrl: 'http://api:13001/metrics', health: 'up' }),
       ]);
     }, PATIENCE);
     const { groups } = await prometheus<{ readonly groups: readonly { readonly name: string }[] }>(

@@ -130,6 +130,12 @@ describe('the local stack', () => {
     expect(await connection.token()).toBe(environmentOf(variables)['AUTH_TOKEN']);
   });
 
+  it('can be published at 3001, the next port that people take', () => {
+    const image = { NODE_ENV: 'production', HOST: '::', MANAGEMENT_HOST: '::' };
+    const environment = { ...image, ...environmentOf({ PORT: '3001' }) };
+    expect(readConfig(IDENTITY, environment)).toMatchObject({ http: { port: 3001 } });
+  });
+
   it('has nothing that docker-compose 1.29 refuses', async () => {
     expect(Object.keys(compose)).toEqual([
       'x-unprivileged',
@@ -253,7 +259,7 @@ describe('the profile monitoring', () => {
       .map((port) => interpolate(port).split(':'));
     const outside = published.map(([, port]) => port);
     expect(new Set(outside).size).toBe(outside.length);
-    expect(published.map(([, , port]) => port)).not.toContain('3001');
+    expect(published.map(([, , port]) => port)).not.toContain(environmentOf()['MANAGEMENT_PORT']);
   });
 
   it('configures Prometheus with the address of the metrics, with any .env', async () => {
