@@ -17,7 +17,9 @@ const { findUnreachable } = await import('./unreachable.js');
 
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
-const { name } = JSON.parse(readFileSync('package.json', 'utf8'));
+const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+// Without the scope that a package has in a workspace: the database has the name of the service.
+const name = String(manifest.name).replace(/^.*\//, '');
 const say = (text) => void process.stdout.write(`${name}: ${text}\n`);
 const variables = startVariables();
 const mistakes = await findTaken(name, variables);

@@ -25,7 +25,8 @@ beforeEach(async () => {
   const scripts = { build: `node -e "fs.writeFileSync('built', '')"` };
   await writeFile(
     join(folder, 'package.json'),
-    JSON.stringify({ name: 'tool-library', type: 'module', scripts }),
+    // In a workspace, a package often has a scope, which the service has not.
+    JSON.stringify({ name: '@team/tool-library', type: 'module', scripts }),
   );
   await writeFile(join(folder, 'service.js'), `console.log('started');`);
 });
