@@ -30,6 +30,7 @@ for (const line of mistakes) process.stderr.write(`${name}: ${line}\n`);
 if (mistakes.length > 0) process.exit(1);
 say('building');
 const build = spawnSync('npm', ['run', '--silent', script], { stdio: 'inherit', shell: isWindows });
+if (build.error) process.stderr.write(`${name}: npm cannot be run: ${build.error.message}\n`);
 if (build.status !== 0) process.exit(build.status ?? 1);
 if (basename(program) === 'main.js') {
   // If this fails, the service starts without its client.

@@ -71,6 +71,14 @@ it('says that it builds, and becomes the service', async () => {
   expect(await start({})).toEqual({ code: 0, stdout, stderr: '' });
 });
 
+it('says that it needs npm, which another package manager does not install', async () => {
+  expect(await start({ PATH: join(folder, 'nothing') })).toEqual({
+    code: 1,
+    stdout: 'tool-library: building\n',
+    stderr: 'tool-library: npm cannot be run: spawnSync npm ENOENT\n',
+  });
+});
+
 it('says before the build which ports are taken, and what to set', async () => {
   const [first, second] = [await takenPort(), await takenPort()];
   await writeFile(join(folder, '.env'), `\uFEFFMANAGEMENT_PORT=${second}\n`);
