@@ -1,6 +1,6 @@
-import { get as getOverHttp } from 'node:http';
+import { Agent as HttpAgent, get as getOverHttp } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { get as getOverHttps } from 'node:https';
+import { Agent as HttpsAgent, get as getOverHttps } from 'node:https';
 import { secureUrl } from '../config/variable-types.js';
 
 /** Larger than any discovery document or key set. */
@@ -50,11 +50,20 @@ export function fetchDocument(url: URL, signal: AbortSignal): Promise<Response> 
     const get = url.protocol === 'https:' ? getOverHttps : getOverHttp;
     // Node.js says only that the request was aborted.
     const fail = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error);
-    // The server might close an idle connection just when it is reused.
-    get(url, { headers: HEADERS, agent: false, signal }, (response) => {
+    get(url, { headers: HEADERS, agent: agentFor(url), signal }, (response) => {
       read(response, url).then(resolve, fail);
     }).on('error', fail);
   });
+}
+
+/**
+ * Keeps no connection: the server might close an idle one just when it is reused. Node.js itself passes no proxy of the environment
+ * to such an agent. Before versions 22.21 and 24.5, it knows none.
+ */
+function agentFor({ protocol }: URL): HttpAgent {
+  const usesProxies = process.env['NODE_USE_ENV_PROXY'] === '1';
+  const options = { keepAlive: false, ...(usesProxies && { proxyEnv: process.env }) };
+  return protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
 }
 
 async function read(response: IncomingMessage, url: URL): Promise<Response> {
