@@ -1,6 +1,8 @@
 # The newest LTS line of Node.js. On Debian, because the tests run on glibc.
 FROM node:26-slim AS build
 WORKDIR /app
+# Only for the build. Unset: npm's own.
+ARG NPM_CONFIG_REGISTRY
 COPY package.json package-lock.json ./
 COPY packages/api-reference/package.json packages/api-reference/
 COPY packages/framework/package.json packages/framework/

@@ -15,7 +15,7 @@ import { IDENTITY } from '../../src/identity.js';
 import { VARIABLE_NAMES } from '../support/variables.js';
 
 interface ComposeService {
-  readonly build?: string;
+  readonly build?: { readonly context: string; readonly args: readonly string[] };
   readonly image?: string;
   readonly pull_policy?: string;
   readonly command?: readonly string[];
@@ -100,7 +100,11 @@ describe('the local stack', () => {
   });
 
   it('builds the image once, under the name that `docker run` uses in the documentation', async () => {
-    expect(migrate).toMatchObject({ build: '.', image: 'plant-store', pull_policy: 'build' });
+    expect(migrate).toMatchObject({
+      build: { context: '.', args: ['NPM_CONFIG_REGISTRY'] },
+      image: 'plant-store',
+      pull_policy: 'build',
+    });
     expect(api).toMatchObject({ image: 'plant-store', pull_policy: 'never' });
     // Two builds of one name at a time can fail, with "already exists".
     expect(Object.values(compose.services).filter(({ build }) => build)).toEqual([migrate]);
@@ -304,6 +308,9 @@ describe('the image', () => {
     expect(build[0]).toMatch(/^FROM node:\d+-slim AS build$/);
     expect(`${run[0]} AS build`).toBe(build[0]);
     expect(build).toContain('RUN npm ci --ignore-scripts');
+    // Declared before it, because Docker passes on no other variables.
+    const before = build.slice(0, build.indexOf('RUN npm ci --ignore-scripts'));
+    for (const name of migrate.build!.args) expect(before).toContain(`ARG ${name}`);
     expect(build.join('\n')).toContain('npm prune --omit=dev');
   });
 
