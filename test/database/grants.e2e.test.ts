@@ -201,6 +201,17 @@ describe('a service that waits for the migrations', () => {
       /cannot read the applied migrations: permission denied for table plant_store_migrations$/,
     );
   });
+
+  it('says that row security hides the list, which a provider has switched on', async () => {
+    await database.query(`GRANT SELECT ON plant_store_migrations TO ${quoted(name)}`);
+    await database.query('ALTER TABLE plant_store_migrations ENABLE ROW LEVEL SECURITY');
+    const bypass = `ALTER ROLE ${quoted(name)} BYPASSRLS`;
+    await expect(awaitMigrations(waiting, { log, signal, limits: hurried })).rejects.toThrow(
+      `cannot read the applied migrations: row security hides them: ${bypass}, or make policies for all tables`,
+    );
+    await database.query(bypass);
+    await awaitMigrations(waiting, { log, signal, limits: hurried });
+  });
 });
 
 it('writes statements in which every name is quoted', () => {

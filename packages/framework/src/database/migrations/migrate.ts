@@ -248,9 +248,7 @@ async function compareMigrations(
 ): Promise<{ pending: string[]; newer: string[] | undefined }> {
   const table = dataSource.options.migrationsTableName;
   try {
-    const rows = (await hasTable(dataSource, table))
-      ? await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`)
-      : [];
+    const rows = (await hasTable(dataSource, table)) ? await appliedIn(dataSource, table) : [];
     const applied = new Set(rows.map(({ name }) => name));
     const known = new Set(dataSource.migrations.map(nameOf));
     const newer = [...applied].filter((name) => !known.has(name));
@@ -262,4 +260,20 @@ async function compareMigrations(
     const reason = describeError(error);
     throw startupErrorOf(dataSource, `cannot read the applied migrations: ${reason}`, error);
   }
+}
+
+/** Some providers switch row security on for each new table: without a policy, a role that owns nothing finds no row. */
+const HIDDEN = 'SELECT quote_ident(current_user) AS role WHERE row_security_active($1::text)';
+
+async function appliedIn(
+  dataSource: DataSource,
+  table: string | undefined,
+): Promise<readonly { readonly name: string }[]> {
+  const rows = await dataSource.query<{ name: string }[]>(`SELECT name FROM "${table}"`);
+  if (rows.length > 0) return rows;
+  const [hidden] = await dataSource.query<{ role: string }[]>(HIDDEN, [table]);
+  if (hidden === undefined) return rows;
+  throw new Error(
+    `row security hides them: ALTER ROLE ${hidden.role} BYPASSRLS, or make policies for all tables`,
+  );
 }
