@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Body, Controller, HttpCode, Injectable, Param, Patch, Post } from '@nestjs/common';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { RequestSignal } from '../../src/http/responses/request-signal.js';
 import type { BodyLine } from '../../src/http/body/body-lines.js';
 import { LinesFile, NdjsonLines } from '../../src/http/body/ndjson.js';
@@ -19,6 +19,7 @@ import {
   Transactions,
 } from '../../src/index.js';
 import { createLogger } from '../../src/observability/logger.js';
+import { unknownConstraints } from '../../src/resources/properties/constraints.js';
 import { errorsOf } from '../support/errors.js';
 import { PATIENT } from '../support/patience.js';
 import { start } from '../support/start.js';
@@ -304,4 +305,10 @@ it('the log of the start names a declared constraint that nothing in the databas
   expect(lines).toContainEqual(
     expect.objectContaining({ resource: 'pets', unknown: ['pets_mood_check'] }),
   );
+});
+
+it('the start of a repository without declared constraints looks for none', async () => {
+  const rows = vi.fn<() => Promise<[]>>();
+  expect(await unknownConstraints({ rows } as never, {})).toEqual([]);
+  expect(rows).not.toHaveBeenCalled();
 });

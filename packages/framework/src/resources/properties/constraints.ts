@@ -70,8 +70,9 @@ export async function unknownConstraints(
   statements: Statements,
   constraints: ConstraintErrors,
 ): Promise<readonly string[]> {
-  const values = [Object.keys(constraints)];
-  const found = await statements.rows<[string]>({ text: UNKNOWN, values });
+  const names = Object.keys(constraints);
+  if (names.length === 0) return [];
+  const found = await statements.rows<[string]>({ text: UNKNOWN, values: [names] });
   return found.map(([name]) => name);
 }
 
