@@ -172,6 +172,11 @@ describe('many plants', () => {
     expect(objects).toEqual([undefined]);
   });
 
+  it('are requested with the global `fetch` if JavaScript passes null', async () => {
+    const own = new PlantStore({ url: service.url, token: TOKEN, fetch: null as never });
+    expect((await own.list({ limit: 1 })).plants).toHaveLength(1);
+  });
+
   it('end with an error, not with a part, when a later page fails', async () => {
     let calls = 0;
     const failing = new PlantStore({

@@ -83,7 +83,7 @@ export class Connection {
     }
     this.#baseUrl = url.replace(/\/$/, '');
     this.#token = token;
-    const { fetch: send = (request: Request) => fetch(request) } = options;
+    const send = options.fetch ?? ((request: Request) => fetch(request));
     // Without an object: browsers and workers reject a call of their `fetch` as a method of another one ("Illegal invocation").
     this.#fetch = (request) => send(request);
     this.#retries = retries;
