@@ -74,14 +74,25 @@ describe('migrations', () => {
     expect(lines[0]).toContain('changes of plants ');
   });
 
-  it('are not begun by a role that may not create tables, which is told what it needs', async () => {
+  it.each([
+    ['public', 'make it the owner of the database, or GRANT CREATE ON SCHEMA public TO'],
+    ['attic', 'GRANT CREATE ON SCHEMA attic TO'],
+  ])('are not begun by a role without CREATE on %s, which is told so', async (schema, need) => {
     const role = newRole();
-    await database.query(`CREATE ROLE ${quoted(role)} LOGIN PASSWORD ${escapeLiteral(PASSWORD)}`);
+    const { host, pathname } = new URL(database.url);
+    for (const statement of [
+      `CREATE ROLE ${quoted(role)} LOGIN PASSWORD ${escapeLiteral(PASSWORD)}`,
+      `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+      `GRANT USAGE ON SCHEMA ${schema} TO ${quoted(role)}`,
+      `ALTER DATABASE ${pathname.slice(1)} SET search_path = ${schema}`,
+    ]) {
+      await database.query(statement);
+    }
     const guest = createDataSource(urlAs(role, database), { poolMax: 3 });
     try {
       await connect(guest, { log, signal });
       await expect(applyMigrations(guest, { log, signal })).rejects.toThrow(
-        `DATABASE_URL: the role may not create tables at ${new URL(database.url).host}: make it the owner of the database, or GRANT CREATE ON SCHEMA public TO ${quoted(role)}`,
+        `DATABASE_URL: the role may not create tables at ${host}: ${need} ${quoted(role)}`,
       );
     } finally {
       await guest.destroy();

@@ -177,8 +177,10 @@ export async function requireSchemaToCreateIn(dataSource: DataSource): Promise<v
   }
   if (place?.mayBegin === false) {
     const { schema, role } = place;
+    // Other schemas do not belong to the owner of the database.
+    const owner = schema === 'public' ? 'make it the owner of the database, or ' : '';
     throw new StartupError(
-      `DATABASE_URL: the role may not create tables at ${server}: make it the owner of the database, or GRANT CREATE ON SCHEMA ${schema} TO ${role}`,
+      `DATABASE_URL: the role may not create tables at ${server}: ${owner}GRANT CREATE ON SCHEMA ${schema} TO ${role}`,
     );
   }
 }
