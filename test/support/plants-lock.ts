@@ -22,6 +22,8 @@ export async function lockPlants({ url }: TestDatabase, mode = 'SHARE'): Promise
   // A test that failed drops its database under the lock.
   client.on('error', () => {});
   await client.connect();
+  // What waits for the lock of a test that failed must not wait forever.
+  await client.query("SET idle_in_transaction_session_timeout = '5min'");
   await client.query(`BEGIN; LOCK TABLE plants IN ${mode} MODE`);
   const waiting = (count: number) =>
     vi.waitFor(
