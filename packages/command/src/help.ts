@@ -18,6 +18,7 @@ export function environmentHelp({ variables }: Service): string {
     [variables.token, 'token for the service, or:'],
     [variables.tokenFile, 'file with the token, read again for each request'],
     ['NODE_EXTRA_CA_CERTS', 'file with a private certificate authority'],
+    ['NODE_USE_ENV_PROXY', '1: connect through the proxy of HTTPS_PROXY'],
   ] as const;
   const width = Math.max(...lines.map(([name]) => name.length));
   return `
