@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { execute } from './execute.js';
 import { pack } from './packed.js';
 import { startService } from './running-service.js';
@@ -17,6 +17,9 @@ const { commit: RELEASE } = JSON.parse(
 const NEXT = '99.0.0';
 
 const TEMPLATE = resolve('packages/create-service/template');
+
+// It installs packages four times, beside other tests.
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
 let folder: string;
 let previous: string;
