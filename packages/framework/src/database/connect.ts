@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { databaseServers } from '../config/database-url.js';
 import { StartupError } from '../errors/startup.error.js';
-import { isOutage, NoPrimaryError, StandbyError } from './database-error.js';
+import { errorsOf, isOutage, NoPrimaryError, StandbyError } from './database-error.js';
 import { describeError } from '../observability/describe-error.js';
 import { hostOf } from './connections/find-primary.js';
 import { NO_TRACER } from '../observability/tracer.js';
@@ -132,8 +132,7 @@ const REMEDIES = [
 ] as const;
 
 function remedyFor(error: unknown): string {
-  const errors = error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
-  const texts = errors.map(
+  const texts = errorsOf(error).map(
     (each) => `${(each as NodeJS.ErrnoException | undefined)?.code} ${describeError(each)}`,
   );
   const found = REMEDIES.find(([reason]) => texts.some((text) => reason.test(text)));

@@ -128,7 +128,8 @@ export class NoPrimaryError extends Error {
   }
 }
 
-function errorsOf(error: unknown): readonly unknown[] {
+/** The errors of all hosts that were tried. */
+export function errorsOf(error: unknown): readonly unknown[] {
   return error instanceof NoPrimaryError ? [...error.errors.values()] : [error];
 }
 
