@@ -55,6 +55,7 @@ export class Crowd {
   readonly attempts: Attempt[] = [];
   /** A sentence for each acknowledged plant that was not found, or found with another content. */
   readonly misreadings: string[] = [];
+  private readonly client: (index: number) => Client;
   private readonly rivalry: bigint;
   private readonly readsBack: boolean;
   private readonly pause: number;
@@ -73,13 +74,12 @@ export class Crowd {
     token = () => TOKEN,
     firstId = FIRST_ID,
   }: CrowdOptions) {
+    this.client = (i) => new Client(urls[i % urls.length]!, ca, token);
     this.rivalry = rivalry;
     this.readsBack = readsBack;
     this.pause = pause;
     this.firstId = firstId;
-    this.clients = Array.from({ length: clients }, (_, i) =>
-      this.run(new Client(urls[i % urls.length]!, ca, token)),
-    );
+    this.clients = Array.from({ length: clients }, (_, i) => this.run(this.client(i)));
   }
 
   /** Waits until this many more creates have succeeded, with a timeout. */
@@ -107,6 +107,23 @@ export class Crowd {
     this.ended = true;
     await Promise.all(this.clients);
     return this.attempts;
+  }
+
+  /**
+   * A control: without a pause, one more client sends what is no plant, until the work has ended. The service rejects it without
+   * the database, so the responses tell how long others take on this machine meanwhile.
+   */
+  async compared(work: () => Promise<unknown>): Promise<readonly Attempt[]> {
+    const client = this.client(0);
+    const plant = { id: 0n, name: 'control', tag: null };
+    const attempts: Attempt[] = [];
+    const end = new AbortController();
+    const control = async (): Promise<void> => {
+      while (!end.signal.aborted) attempts.push(await client.create(plant, false));
+      client.leave();
+    };
+    await Promise.all([control(), work().finally(() => end.abort())]);
+    return attempts;
   }
 
   private async run(client: Client): Promise<void> {
