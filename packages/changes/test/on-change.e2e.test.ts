@@ -314,18 +314,19 @@ describe('a consumer in the service', () => {
       async () => expect(await ask(service, '/health/ready')).toContain('made without a record'),
       { timeout: PATIENCE, interval: CHECK_INTERVAL / 4 },
     );
-    expect(await ask(service, '/metrics')).toContain(
-      'change_consumer_lost{consumer="Notices.told"} 1\n',
-    );
-    expect(await ask(service, '/metrics')).toContain('changes_unrecorded_total{table="tools"} 1\n');
+    const reports = (metric: string) =>
+      vi.waitFor(
+        async () => expect(await ask(service, '/metrics')).toContain(`${metric}\n`),
+        PATIENCE,
+      );
+    await reports('change_consumer_lost{consumer="Notices.told"} 1');
+    await reports('changes_unrecorded_total{table="tools"} 1');
     expect(told()).toEqual([1]);
     await database.query(
       `UPDATE change_consumers SET position = (SELECT pruned_to FROM tool_changes_horizon())`,
     );
     await expectTold(1, 2);
-    expect(await ask(service, '/metrics')).toContain(
-      'change_consumer_lost{consumer="Notices.told"} 0\n',
-    );
+    await reports('change_consumer_lost{consumer="Notices.told"} 0');
   });
 
   it('is waited for at a shutdown', async () => {
