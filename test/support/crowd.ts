@@ -110,10 +110,10 @@ export class Crowd {
   }
 
   /**
-   * A control: without a pause, one more client sends what is no plant, until the work has ended. The service rejects it without
-   * the database, so the responses tell how long others take on this machine meanwhile.
+   * Until the work has ended, one more client sends what is no plant, without a pause. The service rejects it without the database:
+   * the attempts tell how long a response takes on this machine at each moment.
    */
-  async compared(work: () => Promise<unknown>): Promise<readonly Attempt[]> {
+  async controlsDuring(work: () => Promise<unknown>): Promise<readonly Attempt[]> {
     const client = this.client(0);
     const plant = { id: 0n, name: 'control', tag: null };
     const attempts: Attempt[] = [];

@@ -34,7 +34,7 @@ export async function expectQuickRefusals(crowd: Crowd): Promise<void> {
   // The first refusals came after a timeout.
   await sleep(500);
   const from = performance.now();
-  const controls = await crowd.compared(() =>
+  const controls = await crowd.controlsDuring(() =>
     Promise.all([sleep(1_000), crowd.outcomes(isRefusedFor503, ENOUGH)]),
   );
   const refused = sentSince(crowd, from).filter(isRefusedFor503);

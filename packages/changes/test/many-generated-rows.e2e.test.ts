@@ -247,14 +247,23 @@ it('creates rows with arrays and UUIDs, and rows that the database fills', async
 });
 
 it('patchMany changes nothing if the changed rows are too long', async () => {
+  const labels = service.get(LabelsRepository);
+  const many = await labels.createMany(Array.from({ length: 17 }, () => ({ words: ['short'] })));
+  const ids = many.map(({ id }) => id);
+  const long = { words: ['x'.repeat(1_000_000)] };
+  await expect(labels.patchMany(ids, long)).rejects.toThrow(
+    '17000034 bytes are too many: at most 16000000 at once',
+  );
+  for (const label of many) expect(await labels.find(label.id)).toEqual(label);
+  const one = ids.slice(0, 1);
+  expect(await labels.patchMany(one, long)).toEqual(one.map((id) => Object.assign({ id }, long)));
+});
+
+// Text, because Node.js parses arrays slowly: a busy machine takes longer than a transaction may be idle.
+it('patchMany changes rows that are nearly too long', async () => {
   const notes = service.get(NotesRepository);
-  const many = await notes.createMany(Array.from({ length: 17 }, () => ({ text: 'short' })));
+  const many = await notes.createMany(Array.from({ length: 15 }, () => ({ text: 'short' })));
   const ids = many.map(({ id }) => id);
   const long = { text: 'x'.repeat(1_000_000) };
-  await expect(notes.patchMany(ids, long)).rejects.toThrow(
-    '17000000 bytes are too many: at most 16000000 at once',
-  );
-  for (const note of many) expect(await notes.find(note.id)).toEqual(note);
-  const some = ids.slice(2);
-  expect(await notes.patchMany(some, long)).toEqual(some.map((id) => Object.assign({ id }, long)));
+  expect(await notes.patchMany(ids, long)).toEqual(ids.map((id) => Object.assign({ id }, long)));
 });
