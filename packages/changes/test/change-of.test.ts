@@ -21,9 +21,23 @@ describe('a change that is recorded', () => {
 });
 
 describe('an entity whose changes are recorded', () => {
-  it('has neither a column nor a property with a name of the record: the start names all that have one', async () => {
+  it('has no property with the name that a record gives to another one: the start names all', async () => {
     @Entity('visits')
     class Visit {
+      @PrimaryColumn(INT64_COLUMN)
+      @Int64Field({ description: 'The id.', example: 7 })
+      readonly id!: bigint;
+
+      @Column('text')
+      @TextField({ description: 'What it is for.', example: 'a' })
+      readonly kind!: string;
+
+      @Column('text', { name: 'visit_kind' })
+      @TextField({ description: 'What it is for, too.', example: 'a' })
+      readonly content_kind!: string;
+    }
+    @Entity('stays')
+    class Stay {
       @PrimaryColumn(INT64_COLUMN)
       @Int64Field({ description: 'The id.', example: 7 })
       readonly id!: bigint;
@@ -32,19 +46,9 @@ describe('an entity whose changes are recorded', () => {
       @TextField({ description: 'The request.', example: 'a' })
       readonly request!: string;
 
-      @Column('text', { name: 'visit_kind' })
-      @TextField({ description: 'What it is for.', example: 'a' })
-      readonly kind!: string;
-    }
-    @Entity('stays')
-    class Stay {
-      @PrimaryColumn(INT64_COLUMN)
-      @Int64Field({ description: 'The id.', example: 7 })
-      readonly id!: bigint;
-
-      @Column('text')
-      @TextField({ description: 'When it begins.', example: 'a' })
-      readonly time!: string;
+      /** Not public. */
+      @Column('text', { name: 'content_request_id' })
+      readonly secret!: string;
     }
     @Entity('visit_changes')
     class VisitChange extends ChangeOf(Visit) {}
@@ -58,9 +62,8 @@ describe('an entity whose changes are recorded', () => {
 
     await expect(createDetachedApp(AppModule)).rejects.toThrow(
       [
-        'Visit.request has the name of a column of a record',
-        'Visit.kind has the name of a property of a record: rename the property, and keep its column',
-        'Stay.time has the name of a column of a record',
+        'Visit.kind is called content_kind in a record, as another property is: rename one of them',
+        'Stay.request is called content_request_id in a record, as another property is: rename one of them',
       ].join('\n'),
     );
   });

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Body, Controller, HttpCode, Injectable, Module, Param, Post } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
-import { Column, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
+import { Column, CreateDateColumn, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { followEvents } from '../../framework/test/support/event-source.js';
@@ -33,6 +34,7 @@ import {
   ResourceRepository,
   ServiceException,
   TextField,
+  TIMESTAMP_COLUMN,
   Transactions,
 } from '../../framework/src/index.js';
 import { readConfig, withDatabase } from '../../framework/src/testing.js';
@@ -61,6 +63,10 @@ class Tool {
   @Column('text', { nullable: true })
   @TextField({ description: 'Who has it.', example: 'Ada', isOptional: true })
   readonly borrower!: string | null;
+
+  /** Not public. A record has a time of its own. */
+  @CreateDateColumn(TIMESTAMP_COLUMN)
+  readonly time!: Date;
 }
 
 class ToolDto extends DtoOf(Tool) {}
@@ -73,7 +79,7 @@ class ToolChange extends ChangeOf(Tool) {}
 class CreateTools1795700000000 implements MigrationInterface {
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(
-      'CREATE TABLE tools (id bigint PRIMARY KEY, name text NOT NULL, borrower text)',
+      'CREATE TABLE tools (id bigint PRIMARY KEY, name text NOT NULL, borrower text, time timestamptz(3) NOT NULL DEFAULT now())',
     );
     await queryRunner.query(`CREATE TABLE tool_changes (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       time timestamptz(3) NOT NULL DEFAULT now(), kind text NOT NULL, principal text NOT NULL, request_id text NOT NULL,
@@ -230,6 +236,16 @@ describe('a rule of a service', () => {
       { kind: 'created', id, tool: { id, name: 'Saw' } },
       { kind: 'replaced', id, tool: lent },
     ]);
+  });
+
+  it('leaves a record with its own time, not with the private time of the row', async () => {
+    await sleep(5);
+    await request('POST', `/tools/${id}/loan`, { borrower: 'Ada' });
+    const { json } = await request('GET', `/tool-changes?tool=${id}`);
+    const [created, lent] = (json as readonly { readonly time: string }[]).map(({ time }) =>
+      Date.parse(time),
+    );
+    expect(lent).toBeGreaterThan(created!);
   });
 
   it('may be applied by a job, which the record names', async () => {

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { UsageError, requireResourceNames, withResourceNames } from './names.js';
-import { OF_CHANGES } from './properties.js';
 import {
   format,
   frameworkSources,
@@ -40,7 +39,6 @@ export async function addChanges(root, one, many) {
   requireChanges(root);
   const named = (text) => withResourceNames(text, one, many);
   for (const [file, name] of Object.entries(PARTS)) requirePart(root, named(file), named(name));
-  requireNoneOfRecords(root, named(ENTITY));
   const sources = await frameworkSources(root);
   const repository = named(REPOSITORY);
   const hasFeed = !(await isLimited(sources, root, repository, option(named)));
@@ -103,16 +101,6 @@ function requirePart(root, file, name) {
   if (hasName) return;
   throw new UsageError(
     `${file} has no ${name}: add the record by hand (docs/framework/changes.md)`,
-  );
-}
-
-/** @throws UsageError for a property that each record has, too */
-function requireNoneOfRecords(root, file) {
-  const text = readFileSync(join(root, file), 'utf8');
-  const taken = OF_CHANGES.find((name) => new RegExp(String.raw`\breadonly ${name}\b`).test(text));
-  if (taken === undefined) return;
-  throw new UsageError(
-    `${file} has the property ${taken}, which each record has, too: give it and its column another name`,
   );
 }
 

@@ -7,9 +7,6 @@ import { FILTERS, TYPES } from './property-types.js';
 const RESERVED =
   'id after afterValue count expand ids limit sort cmax cmin ctid tableoid xmax xmin'.split(' ');
 
-/** What `ChangeOf` rejects. */
-export const OF_CHANGES = ['kind', 'position', 'principal', 'requestId', 'time'];
-
 /** PostgreSQL cuts names after 63 characters. The longest is the index `…_sort_idx`. */
 const MAX_NAMES = 50;
 
@@ -22,10 +19,8 @@ export const FORMS = ['text', ...Object.values(TYPES).map(({ form }) => form)];
  * The properties that the words declare, and a line for each mistake.
  *
  * @param table its name
- * @param hasChanges whether changes of its rows are recorded
  */
-export function parseProperties(words, table, hasChanges) {
-  const reserved = hasChanges ? [...RESERVED, ...OF_CHANGES] : RESERVED;
+export function parseProperties(words, table) {
   const properties = [];
   const mistakes = [];
   for (const word of words) {
@@ -44,7 +39,7 @@ export function parseProperties(words, table, hasChanges) {
       words: name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
     };
     const whys = [
-      ...mistakesInName(property, table, reserved),
+      ...mistakesInName(property, table),
       ...mistakesInType(property),
       ...mistakesBeside(properties, property),
     ];
@@ -54,12 +49,12 @@ export function parseProperties(words, table, hasChanges) {
   return { properties, mistakes };
 }
 
-function* mistakesInName({ name, column }, table, reserved) {
+function* mistakesInName({ name, column }, table) {
   if (!/^[a-z][a-zA-Z\d]*$/.test(name)) {
     yield 'its name must have letters and digits only, the first in lower case, such as dueOn';
   }
   if (KEYWORDS.includes(name)) yield `${name} is a keyword`;
-  if (reserved.includes(name) || name in {}) yield `the name ${name} is reserved`;
+  if (RESERVED.includes(name) || name in {}) yield `the name ${name} is reserved`;
   if (`${table}_${column}`.length > MAX_NAMES) {
     yield `its name and ${table} have more than ${MAX_NAMES - 1} characters together`;
   }

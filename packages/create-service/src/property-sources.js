@@ -106,8 +106,19 @@ export function inMigration(properties, { table }) {
   ];
 }
 
+/** Columns that each record has itself: `ChangeOf` names those of the content otherwise. */
+const OF_RECORDS = ['kind', 'position', 'principal', 'request_id', 'time'];
+
+export function inRecordMigration(properties) {
+  const stored = properties.map((property) => ({
+    ...property,
+    column: OF_RECORDS.includes(property.column) ? `content_${property.column}` : property.column,
+  }));
+  return [columnsOf(stored, () => '')];
+}
+
 /** Between the id and the constraints of a table. */
-export function columnsOf(properties, constraint) {
+function columnsOf(properties, constraint) {
   const lines = properties.map(
     (property) => `      "${property.column}" ${property.sql(property)}${constraint(property)},\n`,
   );

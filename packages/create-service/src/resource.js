@@ -22,7 +22,7 @@ const APP = 'src/app.module.ts';
  * @param hasChanges whether its changes are recorded
  */
 export async function addResource(root, one, many, words, hasChanges) {
-  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'), hasChanges);
+  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'));
   requireResourceNames(one, many, mistakes);
   if (!existsSync(join(root, APP))) throw new UsageError(`there is no ${APP}: this is no service`);
   const created = resourceFiles(root, serviceName(root), one, many, { hasChanges, properties });

@@ -50,7 +50,7 @@ const NO_PROJECT =
  */
 export function createService(name, one, many, words, hasChanges, packages) {
   requireServiceName(name);
-  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'), hasChanges);
+  const { properties, mistakes } = parseProperties(words, many.replaceAll('-', '_'));
   requireResourceNames(one, many, mistakes);
   const folder = resolve(name);
   const existing = fs.existsSync(folder) ? entriesOf(folder) : undefined;

@@ -1,11 +1,11 @@
 import { inExamples, inIdentity, inTest } from './property-contents.js';
 import { filterOf } from './properties.js';
 import {
-  columnsOf,
   inController,
   inDto,
   inEntity,
   inMigration,
+  inRecordMigration,
   inRepository,
 } from './property-sources.js';
 import { TYPES } from './property-types.js';
@@ -16,7 +16,7 @@ import { TYPES } from './property-types.js';
 const CHANGES = [
   [/item\.entity\.ts$/, inEntity],
   [/create-sample-items\.ts$/, inMigration],
-  [/create-sample-item-changes\.ts$/, (properties) => [columnsOf(properties, () => '')]],
+  [/create-sample-item-changes\.ts$/, inRecordMigration],
   [/item\.dto\.ts$/, inDto],
   [/items\.repository\.ts$/, inRepository],
   [/items\.controller\.ts$/, inController],

@@ -5,13 +5,13 @@ import { isOfResource, templateFiles, templateText } from '../src/resource.js';
 import { withProperties } from '../src/with-properties.js';
 
 const mistakesIn = (...words: readonly string[]): readonly string[] =>
-  parseProperties(words, 'loans', true).mistakes;
+  parseProperties(words, 'loans').mistakes;
 
 it('properties have any of the types, and can be optional', () => {
   expect(FORMS.length).toBeGreaterThan(12);
   const words = FORMS.flatMap((form: string, at: number) => [`a${at}:${form}`, `b${at}:${form}?`]);
   expect(mistakesIn(...words)).toEqual([]);
-  const [property] = parseProperties(['stateNow:enum(open, lent out)?'], 'loans', true).properties;
+  const [property] = parseProperties(['stateNow:enum(open, lent out)?'], 'loans').properties;
   expect(property).toMatchObject({
     name: 'stateNow',
     column: 'state_now',
@@ -67,13 +67,17 @@ it('all mistakes are found at once, also between two properties', () => {
   ]);
 });
 
-it('a name of a change record is reserved only if changes are recorded', () => {
-  expect(mistakesIn('kind:text')).toEqual(['"kind:text": the name kind is reserved']);
-  expect(parseProperties(['kind:text'], 'loans', false).mistakes).toEqual([]);
+it('a property with a name of a change record has another column in it', () => {
+  const { properties, mistakes } = parseProperties(['kind:text', 'requestId:text'], 'loans');
+  expect(mistakes).toEqual([]);
+  const file = templateFiles().find((name: string) => name.endsWith('item-changes.ts'))!;
+  const names = { one: 'sample-item', many: 'sample-items' };
+  const text = withProperties(file, templateText(file, true), names, properties);
+  expect(text).toContain('      "content_kind" text,\n      "content_request_id" text,\n');
 });
 
 it('a resource has no property of the template but its own', () => {
-  const { properties } = parseProperties(['due:date'], 'sample_items', true);
+  const { properties } = parseProperties(['due:date'], 'sample_items');
   const names = { one: 'sample-item', many: 'sample-items' };
   const texts = templateFiles()
     .filter(isOfResource)

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { rowToJson } from '@resource-service/framework/extension';
 import type { EntityColumn, EntityColumns, Key } from '@resource-service/framework/extension';
+import { contentProperty, RECORD_PROPERTIES } from '../records/change-of.js';
 import type { ChangeKind } from '../records/change-of.js';
 import type { RecordedChange } from './recorded-change.js';
 
@@ -12,9 +13,7 @@ export interface WrittenChange {
   readonly json: string;
 }
 
-/** The order of {@link OwnValues}. */
-const OWN = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
-
+/** In the order of `RECORD_PROPERTIES`. */
 type OwnValues = readonly [
   position: string,
   time: Date,
@@ -35,8 +34,11 @@ export class ChangeWriter {
   ): readonly EntityColumn[] {
     const content = columns()
       .of(dto)
-      .map(({ property }) => records.column(property));
-    return [...content, ...OWN.map((property) => records.column(property))];
+      .map(({ property, jsonName }) => {
+        const column = records.column(contentProperty(property));
+        return { ...column, property, jsonName };
+      });
+    return [...content, ...RECORD_PROPERTIES.map((property) => records.column(property))];
   }
 
   /** @param property the name of the content, such as `tool` */
@@ -44,7 +46,7 @@ export class ChangeWriter {
     private readonly property: string,
     columns: readonly EntityColumn[],
   ) {
-    this.content = columns.slice(0, -OWN.length);
+    this.content = columns.slice(0, -RECORD_PROPERTIES.length);
     this.id = 1 + columns.findIndex((column) => column.property === 'id');
     this.idColumn = columns[this.id - 1]!;
   }

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { Column, getMetadataArgsStorage, PrimaryGeneratedColumn } from 'typeorm';
 import type { ColumnOptions } from 'typeorm';
+import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js';
 import { TIMESTAMP_COLUMN } from '@resource-service/framework';
 import {
   checkAtStart,
@@ -12,6 +13,11 @@ import type { ChangedRows, Key, Keyed } from '@resource-service/framework/extens
 import { recordNeeds } from './record-needs.js';
 
 export type ChangeKind = ChangedRows['kind'];
+
+/** Those of each record. */
+export const RECORD_PROPERTIES = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
+
+const RECORD_COLUMNS = ['position', 'time', 'kind', 'principal', 'request_id'];
 
 /** A record of a change. */
 export interface Change {
@@ -28,8 +34,8 @@ export interface Change {
 
 /**
  * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
- * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. The service does not start if a property
- * of the entity, or its column, has the name of one of the record.
+ * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. What has a name of the record itself is
+ * called otherwise there: the property `kind` of the entity is `content_kind`.
  *
  * @example
  * @Index('tool_changes_id_position_idx', ['id', 'position'])
@@ -53,29 +59,49 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
     @Column('text', { name: 'request_id' })
     readonly requestId!: string;
   }
-  const columns = getMetadataArgsStorage().filterColumns(ChangeColumns);
-  const own = new Set(columns.map(({ options, propertyName }) => options.name ?? propertyName));
-  const properties = new Set(columns.map(({ propertyName }) => propertyName));
-  const mistakes: string[] = [];
-  for (const { propertyName, options } of propertyColumnsOf(entity)) {
-    const { primary = false, type, name, array, length, precision, scale, transformer } = options;
-    const property = `${entity.name}.${propertyName}`;
-    if (own.has(name ?? propertyName)) {
-      mistakes.push(`${property} has the name of a column of a record`);
-    } else if (properties.has(propertyName)) {
-      // It would take the place of the property of the record, and a generated migration would drop its column.
-      mistakes.push(
-        `${property} has the name of a property of a record: rename the property, and keep its column`,
-      );
-    } else {
-      const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
-      Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
-    }
+  for (const column of propertyColumnsOf(entity)) {
+    const { primary = false, type, array, length, precision, scale, transformer } = column.options;
+    const name = contentColumn(nameOf(column));
+    const copied = { type, name, array, length, precision, scale, transformer } as ColumnOptions;
+    const property = contentProperty(column.propertyName);
+    Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, property);
   }
-  checkAtStart(ChangeColumns, () => mistakes);
+  checkAtStart(ChangeColumns, () => [...ambiguousNames(entity)]);
   setTableNeeds(ChangeColumns as Type, (table) => {
     const [changing] = tableNames([entity]);
     return recordNeeds(table, changing);
   });
   return ChangeColumns as unknown as Type<Change>;
+}
+
+/** The property of a record that has the content of this property. */
+export function contentProperty(property: string): string {
+  return apartFrom(RECORD_PROPERTIES, property);
+}
+
+function contentColumn(name: string): string {
+  return apartFrom(RECORD_COLUMNS, name);
+}
+
+function apartFrom(names: readonly string[], name: string): string {
+  return names.includes(name) ? `content_${name}` : name;
+}
+
+/** A line for each column that would share a column of the record with another one, also with one that is not public. */
+function* ambiguousNames(entity: Type): Generator<string> {
+  const columns = getMetadataArgsStorage().columns.filter(
+    ({ target }) => target === entity || entity.prototype instanceof (target as Function),
+  );
+  const names = columns.flatMap((column) => [column.propertyName, nameOf(column)]);
+  for (const column of columns) {
+    const own = [column.propertyName, nameOf(column)];
+    const inRecord = [contentProperty(column.propertyName), contentColumn(nameOf(column))];
+    const taken = inRecord.find((name) => !own.includes(name) && names.includes(name));
+    if (taken === undefined) continue;
+    yield `${entity.name}.${column.propertyName} is called ${taken} in a record, as another property is: rename one of them`;
+  }
+}
+
+function nameOf({ options, propertyName }: ColumnMetadataArgs): string {
+  return options.name ?? propertyName;
 }
