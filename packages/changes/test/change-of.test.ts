@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { Exclude } from 'class-transformer';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { describe, expect, it } from 'vitest';
 import { createDetachedApp } from '../../framework/src/app/detached-app.js';
@@ -46,8 +47,8 @@ describe('an entity whose changes are recorded', () => {
       @TextField({ description: 'The request.', example: 'a' })
       readonly request!: string;
 
-      /** Not public. */
       @Column('text', { name: 'content_request_id' })
+      @Exclude()
       readonly secret!: string;
     }
     @Entity('visit_changes')

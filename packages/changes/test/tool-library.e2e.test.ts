@@ -3,6 +3,7 @@ import { Body, Controller, HttpCode, Injectable, Module, Param, Post } from '@ne
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import { getRepositoryToken, InjectRepository } from '@nestjs/typeorm';
+import { Exclude } from 'class-transformer';
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn, Repository } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -64,8 +65,9 @@ class Tool {
   @TextField({ description: 'Who has it.', example: 'Ada', isOptional: true })
   readonly borrower!: string | null;
 
-  /** Not public. A record has a time of its own. */
+  /** A record has a time of its own. */
   @CreateDateColumn(TIMESTAMP_COLUMN)
+  @Exclude()
   readonly time!: Date;
 }
 

@@ -583,7 +583,12 @@ describe('a new service', () => {
   it.each([
     ['loan', 'loans', 40_430, [...PROPERTIES, '--changes']],
     ['hand-tool', 'hand-tools', 40_440, []],
-    ['equipment', 'equipment', 40_450, ['--changes', 'checkedOn:date?', 'code:text(1)?', 'kind:text?']],
+    [
+      'equipment',
+      'equipment',
+      40_450,
+      ['--changes', 'checkedOn:date?', 'code:text(1)?', 'kind:text?'],
+    ],
   ])('gets a resource %s, with errors of its own', async (one, many, notFound, words) => {
     await npm('run', 'generate', '--', one, many, ...words);
     const errors = await readFile(join(root, `src/${many}/${many}.errors.ts`), 'utf8');
