@@ -60,6 +60,10 @@ const PLACES = {
   'add a field': '/CONTRIBUTING.html#add-a-column',
   'total count': '/docs/catalogue.html#list',
   'request id': '/docs/operations.html#log',
+  unauthorized: '/docs/troubleshooting.html#requests-fail',
+  'database SSL': '/docs/configuration.html#parameters-of-database_url',
+  ngrok: '/docs/webhooks.html#on-your-machine',
+  downtime: '/docs/upgrade.html',
   // Decisions have these titles.
   Citus: '/docs/scaling.html#citus',
   Traces: '/docs/monitoring.html#traces',

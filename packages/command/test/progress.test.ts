@@ -44,6 +44,18 @@ it('shows the share, the tools, their rate and the time left', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+it('moves evenly, although the bytes of a request count all at once', () => {
+  const { stderr, line } = terminal(120);
+  const progress = new Progress(stderr, 'tools', 1_000);
+  progress.bytes = 500;
+  const shares = Array.from({ length: 4 }, () => {
+    vi.advanceTimersByTime(100);
+    return /\d+ %/.exec(line() ?? '')?.[0];
+  });
+  progress.stop();
+  expect(shares).toEqual(['5 %', '9 %', '13 %', '17 %']);
+});
+
 it('shows no share of what has no known length, and assumes 80 columns where the terminal does not know', () => {
   const { stderr, line } = terminal(0);
   const progress = new Progress(stderr, 'tools');

@@ -41,7 +41,7 @@ export interface SampleResource {
   /** In the plural, as in the paths. */
   readonly name: string;
   readonly id?: string;
-  /** The members that are 64-bit integers. */
+  /** The properties that are 64-bit integers. */
   readonly int64: readonly string[];
 }
 
