@@ -107,12 +107,12 @@ export function inMigration(properties, { table }) {
 }
 
 /** Columns that each record has itself: `ChangeOf` names those of the content otherwise. */
-const OF_RECORDS = ['kind', 'position', 'principal', 'request_id', 'time'];
+const OF_RECORDS = new Set(['kind', 'position', 'principal', 'request_id', 'time']);
 
 export function inRecordMigration(properties) {
   const stored = properties.map((property) => ({
     ...property,
-    column: OF_RECORDS.includes(property.column) ? `content_${property.column}` : property.column,
+    column: OF_RECORDS.has(property.column) ? `content_${property.column}` : property.column,
   }));
   return [columnsOf(stored, () => '')];
 }

@@ -34,10 +34,7 @@ export class ChangeWriter {
   ): readonly EntityColumn[] {
     const content = columns()
       .of(dto)
-      .map(({ property, jsonName }) => {
-        const column = records.column(contentProperty(property));
-        return { ...column, property, jsonName };
-      });
+      .map((column) => contentOf(records, column));
     return [...content, ...RECORD_PROPERTIES.map((property) => records.column(property))];
   }
 
@@ -86,6 +83,11 @@ export class ChangeWriter {
   private ownOf(row: readonly unknown[]): OwnValues {
     return row.slice(1 + this.content.length) as unknown as OwnValues;
   }
+}
+
+/** The column of a record with the content of another one, whose name it has in JSON. */
+function contentOf(records: EntityColumns, { property, jsonName }: EntityColumn): EntityColumn {
+  return { ...records.column(contentProperty(property)), property, jsonName };
 }
 
 function principalOf(owner: string): RecordedChange['principal'] {

@@ -92,13 +92,14 @@ function* ambiguousNames(entity: Type): Generator<string> {
   const columns = getMetadataArgsStorage().columns.filter(
     ({ target }) => target === entity || entity.prototype instanceof (target as Function),
   );
-  const names = columns.flatMap((column) => [column.propertyName, nameOf(column)]);
+  const names = new Set(columns.flatMap((column) => [column.propertyName, nameOf(column)]));
   for (const column of columns) {
-    const own = [column.propertyName, nameOf(column)];
-    const inRecord = [contentProperty(column.propertyName), contentColumn(nameOf(column))];
-    const taken = inRecord.find((name) => !own.includes(name) && names.includes(name));
+    const [property, name] = [column.propertyName, nameOf(column)];
+    const taken = [contentProperty(property), contentColumn(name)].find(
+      (each) => each !== property && each !== name && names.has(each),
+    );
     if (taken === undefined) continue;
-    yield `${entity.name}.${column.propertyName} is called ${taken} in a record, as another property is: rename one of them`;
+    yield `${entity.name}.${property} is called ${taken} in a record, as another property is: rename one of them`;
   }
 }
 
