@@ -175,8 +175,11 @@ describe('on a phone', () => {
     const wide: string[] = [];
     for (const path of ['/', ...new Set(pages)]) {
       await page.goto(ORIGIN + path);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
-      if (width > PHONE.width) wide.push(`${path}: ${width}`);
+      for (const width of [PHONE.width, 320]) {
+        await page.setViewportSize({ ...PHONE, width });
+        const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
+        if (scrolled > width) wide.push(`${path}: ${scrolled} of ${width}`);
+      }
     }
     expect(wide).toEqual([]);
   });
