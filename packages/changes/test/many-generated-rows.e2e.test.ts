@@ -259,7 +259,7 @@ it('patchMany changes nothing if the changed rows are too long', async () => {
   expect(await labels.patchMany(one, long)).toEqual(one.map((id) => Object.assign({ id }, long)));
 });
 
-// Text, because Node.js parses arrays slowly: a busy machine takes longer than a transaction may be idle.
+// Text, because Node.js parses arrays slowly.
 it('patchMany changes rows that are nearly too long', async () => {
   const notes = service.get(NotesRepository);
   const many = await notes.createMany(Array.from({ length: 15 }, () => ({ text: 'short' })));
