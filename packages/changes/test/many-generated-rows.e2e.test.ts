@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import {
   Column,
@@ -196,6 +197,15 @@ it('creates and records all, and returns what is stored, in the order of the con
   const [row] = await database.query('SELECT pruned_to FROM part_changes_horizon()');
   expect(BigInt(row!['pruned_to'] as string)).toBeLessThanOrEqual(before);
   expect(await parts.createMany([], { actor })).toEqual([]);
+});
+
+it('keeps a reader waiting for as long as it wants', async () => {
+  const { signal } = new AbortController();
+  const position = await parts.changes.latest();
+  const changes = parts.changes.next(position, { limit: 1, wait: Infinity, signal });
+  await sleep(100);
+  await parts.createMany(named(1), { actor });
+  expect(await changes).toMatchObject([{ kind: 'created', id: 1n }]);
 });
 
 it('takes other ids than rows that SQL has inserted, and records no row twice', async () => {
