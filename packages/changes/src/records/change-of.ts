@@ -27,6 +27,12 @@ export interface Change {
 }
 
 /**
+ * In bytes. PostgreSQL cuts names after 63, and the name of the sequence of positions in another way than others: with a longer name of the
+ * table, what begins with it would not be found.
+ */
+const MAX_TABLE_NAME = 50;
+
+/**
  * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
  * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. The service does not start if a property
  * of the entity, or its column, has the name of one of the record.
@@ -72,7 +78,12 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
       Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, propertyName);
     }
   }
-  checkAtStart(ChangeColumns, () => mistakes);
+  checkAtStart(ChangeColumns, ({ type }) => [
+    ...mistakes,
+    ...tableNames([type])
+      .filter((table) => Buffer.byteLength(table) > MAX_TABLE_NAME)
+      .map((table) => `${type.name}: the name ${table} must have at most ${MAX_TABLE_NAME} bytes`),
+  ]);
   setTableNeeds(ChangeColumns as Type, (table) => {
     const [changing] = tableNames([entity]);
     return recordNeeds(table, changing);
