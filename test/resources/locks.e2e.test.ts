@@ -132,6 +132,12 @@ describe.each(['directly', 'through a pooler'])('a job with a lock, %s', (way) =
     expect(await ran).toBe(true);
   });
 
+  it.each([0, 0.5, NaN, 2 ** 31, Infinity])('rejects the timeout %s', async (timeout) => {
+    await expect(locks[0].tryRun(NAME, () => {}, { timeout })).rejects.toThrow(
+      `the timeout of the lock ${NAME} is not 1 to 2147483647 ms`,
+    );
+  });
+
   it('is told when its lock is lost with the connection', async () => {
     const [one, other] = locks;
     const first = begin(one);

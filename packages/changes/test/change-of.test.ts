@@ -68,4 +68,29 @@ describe('an entity whose changes are recorded', () => {
       ].join('\n'),
     );
   });
+
+  it.each([
+    [50, 'starts'],
+    [51, 'the name x{43}_changes must have at most 50 bytes'],
+  ])('has records in a table whose name has %i bytes, or not', async (bytes, expected) => {
+    @Entity('trips')
+    class Trip {
+      @PrimaryColumn(INT64_COLUMN)
+      @Int64Field({ description: 'The id.', example: 7 })
+      readonly id!: bigint;
+    }
+    @Entity('_changes'.padStart(bytes, 'x'))
+    class TripChange extends ChangeOf(Trip) {}
+    @Module({ imports: [ResourceModule.forFeature([Trip, TripChange], { migrations: [] })] })
+    class TripsModule {}
+    @Module({ imports: [FrameworkModule.forRoot(IDENTITY), TripsModule], providers: ENHANCERS })
+    class AppModule {}
+
+    const started = createDetachedApp(AppModule).then(async (app) => {
+      await app.close();
+      return 'starts';
+    });
+    const result = await started.catch(({ message }: Error) => message);
+    expect(result).toMatch(new RegExp(expected));
+  });
 });

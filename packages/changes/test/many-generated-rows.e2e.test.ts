@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import {
   Column,
@@ -198,6 +199,15 @@ it('creates and records all, and returns what is stored, in the order of the con
   expect(await parts.createMany([], { actor })).toEqual([]);
 });
 
+it('keeps a reader waiting for as long as it wants', async () => {
+  const { signal } = new AbortController();
+  const position = await parts.changes.latest();
+  const changes = parts.changes.next(position, { limit: 1, wait: Infinity, signal });
+  await sleep(100);
+  await parts.createMany(named(1), { actor });
+  expect(await changes).toMatchObject([{ kind: 'created', id: 1n }]);
+});
+
 it('takes other ids than rows that SQL has inserted, and records no row twice', async () => {
   await parts.createMany(named(1), { actor });
   await database.query(`INSERT INTO parts VALUES (3, 'Axe'), (4, 'Adze')`);
@@ -259,7 +269,7 @@ it('patchMany changes nothing if the changed rows are too long', async () => {
   expect(await labels.patchMany(one, long)).toEqual(one.map((id) => Object.assign({ id }, long)));
 });
 
-// Text, because Node.js parses arrays slowly: a busy machine takes longer than a transaction may be idle.
+// Text, because Node.js parses arrays slowly.
 it('patchMany changes rows that are nearly too long', async () => {
   const notes = service.get(NotesRepository);
   const many = await notes.createMany(Array.from({ length: 15 }, () => ({ text: 'short' })));

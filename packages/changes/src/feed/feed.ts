@@ -10,6 +10,9 @@ const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 /** Maximum number of bytes that {@link Feed.next} returns, unless the first change has more. */
 const MAX_NEXT_BYTES = 1024 * 1024;
 
+/** The longest delay of a timer, in milliseconds: a longer one ends at once. */
+const MAX_WAIT = 2 ** 31 - 1;
+
 export interface NextChanges {
   /** Maximum number of changes, up to 1,000. */
   readonly limit: number;
@@ -81,7 +84,7 @@ export class Feed {
     const end = new AbortController();
     const abort = (): void => end.abort();
     signal.addEventListener('abort', abort);
-    const timer = setTimeout(abort, wait);
+    const timer = setTimeout(abort, Math.min(wait, MAX_WAIT));
     try {
       for (;;) {
         const start = await this.reader.startOf(position);

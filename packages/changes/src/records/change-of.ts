@@ -33,6 +33,12 @@ export interface Change {
 }
 
 /**
+ * In bytes. PostgreSQL cuts names after 63, and the name of the sequence of positions in another way than others: with a longer name of the
+ * table, what begins with it would not be found.
+ */
+const MAX_TABLE_NAME = 50;
+
+/**
  * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
  * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. What has a name of the record itself is
  * called otherwise there: the property `kind` of the entity is `content_kind`.
@@ -66,7 +72,12 @@ export function ChangeOf<Entity extends Keyed>(entity: Type<Entity>): Type<Chang
     const property = contentProperty(column.propertyName);
     Column({ ...copied, nullable: !primary })(ChangeColumns.prototype, property);
   }
-  checkAtStart(ChangeColumns, () => [...ambiguousNames(entity)]);
+  checkAtStart(ChangeColumns, ({ type }) => [
+    ...ambiguousNames(entity),
+    ...tableNames([type])
+      .filter((table) => Buffer.byteLength(table) > MAX_TABLE_NAME)
+      .map((table) => `${type.name}: the name ${table} must have at most ${MAX_TABLE_NAME} bytes`),
+  ]);
   setTableNeeds(ChangeColumns as Type, (table) => {
     const [changing] = tableNames([entity]);
     return recordNeeds(table, changing);

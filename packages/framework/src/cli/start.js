@@ -17,7 +17,8 @@ const { findUnreachable } = await import('./unreachable.js');
 
 const [, , program = 'build/main.js', script = 'build'] = process.argv;
 const isWindows = process.platform === 'win32';
-const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
+// Windows PowerShell writes a byte order mark, which npm ignores, too.
+const manifest = JSON.parse(readFileSync('package.json', 'utf8').replace(/^\uFEFF/, ''));
 // Without the scope that a package has in a workspace: the database has the name of the service.
 const name = String(manifest.name).replace(/^.*\//, '');
 const say = (text) => void process.stdout.write(`${name}: ${text}\n`);

@@ -88,8 +88,9 @@ export function buildOf(url: string): Build {
     if (above.href === file.href) throw new Error(`no package.json above ${fileURLToPath(url)}`);
     file = above;
   }
+  // Windows PowerShell writes a byte order mark, which npm ignores, too.
   const { version, gitHead, homepage, license } = JSON.parse(
-    readFileSync(file, 'utf8'),
+    readFileSync(file, 'utf8').replace(/^\uFEFF/, ''),
   ) as PackageFile;
   const clientTarball = fileURLToPath(new URL('dist-client/client.tgz', file));
   return {

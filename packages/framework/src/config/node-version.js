@@ -30,7 +30,7 @@ export function isWithin(version, range) {
  */
 function manifestOf(folder) {
   const file = join(folder, 'package.json');
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8'));
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
   return dirname(folder) === folder ? undefined : manifestOf(dirname(folder));
 }
 

@@ -1,3 +1,4 @@
+import { isSafeNumber, LosslessNumber, parse, stringify } from 'lossless-json';
 import { levels } from 'pino';
 import type { DestinationStream } from 'pino';
 
@@ -27,7 +28,20 @@ interface ErrorFields {
  * characters.
  */
 export function textLines(destination: DestinationStream): DestinationStream {
-  return { write: (json) => destination.write(toText(JSON.parse(json) as LogLine & Fields)) };
+  return { write: (json) => destination.write(toText(parsed(json) as LogLine & Fields)) };
+}
+
+/** With all digits, which the id of a row can need. */
+function parsed(json: string): unknown {
+  try {
+    return parse(json, undefined, {
+      parseNumber: (digits) => (isSafeNumber(digits) ? Number(digits) : new LosslessNumber(digits)),
+      onDuplicateKey: ({ newValue }) => newValue,
+    });
+  } catch {
+    // It recurses, and no line may end the work that writes it.
+    return JSON.parse(json);
+  }
 }
 
 function toText(line: LogLine & Fields): string {
@@ -72,7 +86,7 @@ function withFields(msg: string, fields: Fields): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       const isWord = typeof value === 'string' && !/[\s"=]/.test(value);
-      return `${name}=${isWord ? value : JSON.stringify(value)}`;
+      return `${name}=${isWord ? value : String(stringify(value))}`;
     });
   return [msg, ...pairs].join(' ');
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -67,6 +67,13 @@ async function start(env: NodeJS.ProcessEnv) {
 }
 
 it('says that it builds, and becomes the service', async () => {
+  const stdout = 'tool-library: building\nstarted\n';
+  expect(await start({})).toEqual({ code: 0, stdout, stderr: '' });
+});
+
+it('reads a package.json with a byte order mark, as npm does', async () => {
+  const file = join(folder, 'package.json');
+  await writeFile(file, `\uFEFF${await readFile(file, 'utf8')}`);
   const stdout = 'tool-library: building\nstarted\n';
   expect(await start({})).toEqual({ code: 0, stdout, stderr: '' });
 });

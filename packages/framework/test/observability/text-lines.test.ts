@@ -69,6 +69,17 @@ describe('a log in text', () => {
     ]);
   });
 
+  it('shows all digits of a number, and of fields with one name the last one', () => {
+    const lines = shown((log) => {
+      log.info({ booking: 2n ** 53n + 1n, rows: [{ id: 2n ** 53n + 1n }], share: 0.1 }, 'booked');
+      log.child({ booking: 1 }).info({ booking: 2 }, 'booked');
+    });
+    expect(afterTheTime(lines)).toEqual([
+      '> booked booking=9007199254740993 rows=[{"id":9007199254740993}] share=0.1',
+      '> booked booking=2',
+    ]);
+  });
+
   it('shows the stack of an error and its causes, indented', () => {
     const cause = new Error('inner');
     const lines = shown((log) => {

@@ -79,6 +79,12 @@ it('issues tokens with some scopes, which may be for anything', async () => {
   });
 });
 
+it('sends the given header fields in place of its own, in any case of their names', async () => {
+  const authorization = `Bearer ${await service.tokenWith('tools:lend')}`;
+  const fields = { authorization, 'content-type': 'application/json; charset=utf-8' };
+  expect(await service.send('POST', '/tools/loans', {}, fields)).toMatchObject({ status: 201 });
+});
+
 it('starts services beside each other, each with its variables and its database', async () => {
   const other = await createTestingService(AppModule, { PUBLIC_BASE_URL: 'http://localhost/api' });
   const Authorization = `Bearer ${await service.tokenWith('tools:read')}`;

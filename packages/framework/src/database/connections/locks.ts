@@ -26,9 +26,12 @@ export const LOCK_LIMITS = {
   shutdown: 3_000,
 } as const;
 
+/** The longest delay of a timer, in milliseconds: a longer one ends at once. */
+const MAX_TIMEOUT = 2 ** 31 - 1;
+
 /** Options of {@link Locks.tryRun}. */
 export interface LockOptions {
-  /** Milliseconds until the signal of the job aborts, by default 10 min. */
+  /** Milliseconds until the signal of the job aborts, at most 2,147,483,647; 10 min by default. */
   readonly timeout?: number;
 }
 
@@ -60,6 +63,7 @@ export class Locks implements OnModuleDestroy {
    *   has ended, this replica keeps the lock if it can
    * @returns whether it ran
    * @throws what the job throws
+   * @throws TypeError for a timeout that is not valid
    * @throws ServiceException `pool-exhausted` if this replica holds too many locks, `database-unavailable`, `shutting-down`
    *
    * @example
@@ -73,6 +77,9 @@ export class Locks implements OnModuleDestroy {
     job: (signal: AbortSignal) => unknown,
     { timeout = LOCK_LIMITS.timeout }: LockOptions = {},
   ): Promise<boolean> {
+    if (!Number.isInteger(timeout) || timeout < 1 || timeout > MAX_TIMEOUT) {
+      throw new TypeError(`the timeout of the lock ${name} is not 1 to ${MAX_TIMEOUT} ms`);
+    }
     if (this.isClosing) throw new ServiceException(ERRORS.shuttingDown);
     if (this.count >= LOCK_LIMITS.held) throw new ServiceException(ERRORS.poolExhausted);
     this.count += 1;

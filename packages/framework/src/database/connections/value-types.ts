@@ -132,3 +132,6 @@ export const STORED_TYPES = withParsers(VALUE_TYPES, {
   [JSON_TYPE]: parseStoredJson,
   [JSONB]: parseStoredJson,
 });
+
+/** Leaves each value in the text of PostgreSQL, to be converted later. */
+export const UNREAD_TYPES: CustomTypesConfig = { getTypeParser: () => (text: string) => text };

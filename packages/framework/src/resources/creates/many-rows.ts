@@ -1,3 +1,5 @@
+import { STORED_TYPES, UNREAD_TYPES } from '../../database/connections/value-types.js';
+import type { Statement, Statements } from '../../database/statements.js';
 import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
@@ -30,6 +32,40 @@ export function requireFewBytes(lengths: readonly number[]): void {
 /** The rows of a statement. */
 export function* partsOf<Row>(rows: readonly Row[]): Generator<readonly Row[]> {
   for (let at = 0; at < rows.length; at += MAX_ROWS) yield rows.slice(at, at + MAX_ROWS);
+}
+
+/** Rows in the texts of PostgreSQL. */
+export interface UnreadRows {
+  readonly count: number;
+  /** Converts them. */
+  read(): readonly (readonly unknown[])[];
+}
+
+/**
+ * Runs a statement of a transaction whose rows are read after the commit: for megabytes of arrays, Node.js can take longer than PostgreSQL
+ * lets a transaction be idle.
+ */
+export async function unread(
+  session: Pick<Statements, 'run'>,
+  statement: Statement,
+): Promise<UnreadRows> {
+  const { fields, rows } = await session.run<Readonly<Record<string, string | null>>>({
+    ...statement,
+    types: UNREAD_TYPES,
+  });
+  const read = () => {
+    const columns = fields.map(({ name, dataTypeID }) => {
+      const parse = STORED_TYPES.getTypeParser(dataTypeID) as (text: string) => unknown;
+      return { name, parse };
+    });
+    return rows.map((row) =>
+      columns.map(({ name, parse }) => {
+        const text = row[name] ?? null;
+        return text === null ? null : parse(text);
+      }),
+    );
+  };
+  return { count: rows.length, read };
 }
 
 function tooLarge(what: string, limit: number): ServiceException {

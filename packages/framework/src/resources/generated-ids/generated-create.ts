@@ -11,7 +11,8 @@ import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { EntityColumns, RowParameters } from '../properties/entity-columns.js';
 import { tableOf, valuesOf } from '../creates/create-statements.js';
-import { partsOf, requireFewRows, requireShortRows } from '../creates/many-rows.js';
+import { partsOf, requireFewRows, requireShortRows, unread } from '../creates/many-rows.js';
+import type { UnreadRows } from '../creates/many-rows.js';
 import { findLocked, neededKeys } from '../locks/locked-rows.js';
 import type { Idempotency } from '../idempotency/idempotency.js';
 import { actorOf, actorParameters, requireActor } from '../recording/actor.js';
@@ -118,16 +119,17 @@ export class GeneratedCreate<Dto extends object> {
     const rows = contents.map((content) => columns.parametersOf(columns.complete(content)));
     requireShortRows(columns, rows);
     const work = async (manager: EntityManager) => {
-      const created: Dto[] = [];
+      const inserted: UnreadRows[] = [];
       for (const part of partsOf(rows)) {
-        for (const row of await this.insertMany(part, actorOf(context), manager)) {
-          created.push(contentOf(columns.of(dto), columns.entityOf(row)) as Dto);
-        }
+        inserted.push(await this.insertMany(part, actorOf(context), manager));
       }
-      return created;
+      return inserted;
     };
     // PostgreSQL does not say which row it rejects.
-    const created = await withRowErrors(this.options, {}, () => transactions.run(work, outer));
+    const stored = await withRowErrors(this.options, {}, () => transactions.run(work, outer));
+    const created = stored
+      .flatMap((part) => part.read())
+      .map((row) => contentOf(columns.of(dto), columns.entityOf(row)) as Dto);
     if (outer === undefined) onCreated(created);
     return created;
   }
@@ -137,7 +139,7 @@ export class GeneratedCreate<Dto extends object> {
     rows: readonly RowParameters[],
     actor: Actor | undefined,
     outer: EntityManager,
-  ): Promise<readonly (readonly unknown[])[]> {
+  ): Promise<UnreadRows> {
     const { statements, recorder } = this.options;
     const columns = this.options.columns();
     const { given, hasArrays } = columns;
@@ -149,10 +151,10 @@ export class GeneratedCreate<Dto extends object> {
       from: tableOf(given, rows.length, isListed),
       count: values.length,
     });
-    const statement = { text, types: STORED_TYPES, values: [...values, ...recorded, null] };
+    const statement = { text, values: [...values, ...recorded, null] };
     const insert = async (manager: EntityManager) => {
-      const stored = await statements.in(manager).rows<readonly unknown[]>(statement);
-      if (stored.length < rows.length) throw new TakenIdError();
+      const stored = await unread(statements.in(manager), statement);
+      if (stored.count < rows.length) throw new TakenIdError();
       return stored;
     };
     return this.takenIds.skip(async () => {

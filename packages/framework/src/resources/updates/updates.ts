@@ -8,7 +8,7 @@ import { ERRORS } from '../../errors/common-errors.js';
 import { ServiceException } from '../../errors/service.exception.js';
 import type { Precondition } from '../../http/responses/entity-tag.js';
 import { withRowErrors } from '../properties/constraints.js';
-import { requireFewBytes, requireFewRows } from '../creates/many-rows.js';
+import { requireFewBytes, requireFewRows, unread } from '../creates/many-rows.js';
 import type { Shared } from '../locks/shared.js';
 import { contentOf } from '../properties/entity-columns.js';
 import type { IdError } from '../properties/entity-columns.js';
@@ -86,12 +86,12 @@ export class Updates<Entity extends Keyed> {
       const session = statements.in(manager);
       const found = await session.rows<readonly [id: string, bytes: string]>(statement);
       requireFewBytes(found.map(([, bytes]) => Number(bytes)));
-      return session.rows<readonly unknown[]>(this.reading(found.map(([id]) => id)));
+      return unread(session, this.reading(found.map(([id]) => id)));
     };
     const rows = await withRowErrors(this.options, body, () =>
       transactions.run(work, context.manager),
     );
-    const changed = rows.map((row) => columns.entityOf(row) as Entity);
+    const changed = rows.read().map((row) => columns.entityOf(row) as Entity);
     for (const row of changed) onChanged?.(row);
     const byId = new Map(changed.map((row) => [row.id, row]));
     return [...new Set(ids.map(storedKey))].flatMap((id) => byId.get(id) ?? []);
@@ -234,7 +234,7 @@ export class Updates<Entity extends Keyed> {
   private reading(ids: readonly string[]): Statement {
     const { table, key, names } = this.options.columns();
     const text = `SELECT ${names} FROM ${table} WHERE ${key.name} = ANY ($1::${key.type}[])`;
-    return { text, values: [ids], types: STORED_TYPES };
+    return { text, values: [ids] };
   }
 
   /** Changes a row, records the change, and returns the row with all columns; of many rows, their ids and lengths. */
