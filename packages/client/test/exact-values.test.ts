@@ -274,6 +274,14 @@ it('a list that needs no request, and a stream, check their parameters, too', as
   expect(requests).toEqual([]);
 });
 
+it('an export by an empty list has nothing, and checks its parameters, too', async () => {
+  const signal = AbortSignal.abort(new Error('no longer wanted'));
+  await drain(client.tools.export({ shelves: [] }));
+  await expect(drain(client.tools.export({ shelves: [], signal }))).rejects.toThrow('no longer');
+  await expect(drain(client.tools.export({ shelves: [], after: 1.5 }))).rejects.toThrow(TypeError);
+  expect(requests).toEqual([]);
+});
+
 it('a number is sent if, and only if, it is a safe integer', async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger()), async (id) => {

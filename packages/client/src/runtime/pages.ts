@@ -54,8 +54,7 @@ export class Pages<Item, Query extends object> {
   protected async list(query?: Query & RequestOptions): Promise<ResourcePage<Item>> {
     const { signal, parameters } = split(query);
     checkExact(`GET ${this.path}`, { query: parameters });
-    // An empty list in a query would select everything.
-    if (Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0)) {
+    if (selectsNothing(parameters)) {
       signal?.throwIfAborted();
       const isCounted = 'count' in parameters && parameters.count === true;
       const total = { items: 0, isExact: true };
@@ -83,6 +82,11 @@ export class Pages<Item, Query extends object> {
       },
     );
   }
+}
+
+/** Whether a query has an empty list. Without it, the query would select everything. */
+export function selectsNothing(parameters: object): boolean {
+  return Object.values(parameters).some((value) => Array.isArray(value) && value.length === 0);
 }
 
 /** The parameters of a query apart from its signal. */

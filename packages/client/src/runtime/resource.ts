@@ -1,6 +1,6 @@
 import { parseJson, toJson } from './exact-json.js';
 import { checkExact } from './exact-values.js';
-import { Pages, split } from './pages.js';
+import { Pages, selectsNothing, split } from './pages.js';
 import type { RequestOptions } from './pages.js';
 import { ResourceImport } from './resource-import.js';
 import type { Records } from './resource-import.js';
@@ -119,6 +119,11 @@ export class Resource<Types extends ResourceTypes> extends Pages<
     query?: Types['exportQuery'] & RequestOptions,
   ): AsyncGenerator<Types['stored'], void> {
     const { signal, parameters } = split(query);
+    if (selectsNothing(parameters)) {
+      checkExact(`GET ${this.path}/export`, { query: parameters });
+      signal?.throwIfAborted();
+      return;
+    }
     const response = await this.connection.send(
       { method: 'GET', path: `${this.path}/export`, query: parameters, signal, isStream: true },
       (begun) => begun,
