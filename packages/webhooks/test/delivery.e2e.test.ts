@@ -333,6 +333,38 @@ describe('an address whose changes may be missing', () => {
     expect(receiver.of('/a')).toEqual([]);
   });
 
+  it.each(['[]', '["tool"]', '"x"', 'null'])(
+    'is paused when its positions are no object (%s), and stops no other',
+    async (positions) => {
+      const service = await start();
+      const { id } = await service.listen(receiver.url('/a'));
+      await service.listen(receiver.url('/b'));
+      await database.query(`UPDATE webhooks SET positions = '${positions}' WHERE id = '${id}'`);
+      await service.create(1);
+      await expectIds('/b', 1);
+      const reason = { pausedReason: 'position-unknown' };
+      await eventually(async () => expect(await service.find(id)).toMatchObject(reason));
+      expect(receiver.of('/a')).toEqual([]);
+      await service.send('POST', `/webhooks/${id}/resume`, { from: 'newest' });
+      await service.create(2);
+      await expectIds('/a', 2);
+    },
+  );
+
+  it('that is paused has positions that are no object, and stops no other', async () => {
+    const service = await start();
+    const { id } = await service.listen(receiver.url('/a'));
+    await service.listen(receiver.url('/b'));
+    await database.query(
+      `UPDATE webhooks SET positions = '[]', paused_at = now() WHERE id = '${id}'`,
+    );
+    await eventually(async () => expect(await service.metrics()).toContain('webhooks_paused 1'));
+    await service.create(1);
+    await expectIds('/b', 1);
+    const [row] = await database.query(`SELECT positions FROM webhooks WHERE id = '${id}'`);
+    expect(row).toEqual({ positions: [] });
+  });
+
   it('waits when its secret cannot be decrypted, until it has a new one', async () => {
     const service = await start();
     const { id } = await service.listen(receiver.url());
