@@ -69,6 +69,9 @@ export const WANTED = (parameter: string): string => `coalesce((
     WHERE resources = '{}' OR key = ANY (resources)
   ), '{}')`;
 
+/** Nobody, after the lease of the replica that sends has ended by itself: until then, no other one sends. */
+export const NO_HOLDER = 'left(holder, 0)';
+
 const HAS_POSITIONS = "jsonb_typeof(positions) = 'object'";
 
 /** Attempts ($2, as JSON) of the webhook that `source` has. */
@@ -108,7 +111,7 @@ export class WebhookRows {
     const rows = await this.statements.rows<[string]>({
       text: `WITH due AS (
           SELECT id AS due_id FROM webhooks
-          WHERE paused_at IS NULL AND (leased_until < now()) IS NOT FALSE
+          WHERE paused_at IS NULL AND (holder IS NULL OR leased_until < now()) IS NOT FALSE
             AND (attempts > 0) = $3 AND (next_attempt_at <= $4::timestamptz) IS NOT FALSE
             AND EXISTS (
               SELECT FROM jsonb_each_text($2::jsonb) AS newest (resource, position)
