@@ -117,12 +117,12 @@ export class Webhook {
   @Column({ ...TIMESTAMP_COLUMN, name: 'previous_until', nullable: true })
   readonly previousUntil!: Managed<Date> | null;
 
-  /** The replica that sends. */
+  /** The replica that sends. Empty: none, but one still has the lease. */
   @Exclude()
   @Column('text', { nullable: true })
   readonly holder!: Managed<string> | null;
 
-  /** Afterwards, another replica may send. Of a webhook without a holder: when it was last served. */
+  /** Afterwards, another replica may send. Of a webhook whose holder is NULL: when it was last served. */
   @Exclude()
   @Column({ ...TIMESTAMP_COLUMN, name: 'leased_until', nullable: true })
   readonly leasedUntil!: Managed<Date> | null;

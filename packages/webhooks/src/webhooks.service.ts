@@ -5,7 +5,7 @@ import { Courier } from './delivery/courier.js';
 import { Dispatcher } from './delivery/dispatcher.js';
 import { WebhookFeeds } from './delivery/webhook-feeds.js';
 import type { Positions } from './delivery/webhook-feeds.js';
-import { WANTED } from './delivery/webhook-rows.js';
+import { NO_HOLDER, WANTED } from './delivery/webhook-rows.js';
 import type {
   ListWebhooksDto,
   NewWebhookDto,
@@ -84,15 +84,15 @@ export class WebhooksService {
     this.check(patch);
     const { url = null, kinds = null, resources = null } = patch;
     const latest = await this.feeds.latest();
-    // What is being sent to the former address does not count. The lease ends by itself, so that nobody sends twice at once. The webhook
-    // keeps its place in a resource that only replicas of a newer release have.
+    // What is being sent to the former address does not count. The webhook keeps its place in a resource that only replicas of a newer
+    // release have.
     await this.statements.rows({
       text: `UPDATE webhooks SET url = coalesce($2, url), kinds = coalesce($3, kinds), resources = coalesce($4, resources),
           positions = (
             SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each($5::jsonb || positions)
             WHERE coalesce($4, resources) = '{}' OR key = ANY (coalesce($4, resources))
           ),
-          ${unlessMoved('holder', 'NULL')}, ${unlessMoved('next_attempt_at', 'NULL')},
+          ${unlessMoved('holder', NO_HOLDER)}, ${unlessMoved('next_attempt_at', 'NULL')},
           ${unlessMoved('failing_since', 'NULL')}, ${unlessMoved('attempts', '0')}
         WHERE id = $1`,
       values: [id, url, kinds, resources, JSON.stringify(latest)],
@@ -113,7 +113,7 @@ export class WebhooksService {
   async resume(id: string, { from }: WebhookStartDto): Promise<WebhookDto> {
     const positions = await this.positionsFrom(from);
     await this.statements.rows({
-      text: `UPDATE webhooks SET positions = positions || ${WANTED('$2')}, holder = NULL,
+      text: `UPDATE webhooks SET positions = positions || ${WANTED('$2')}, holder = ${NO_HOLDER},
           paused_reason = NULL, paused_at = NULL, waiting_since = NULL, attempts = 0, failing_since = NULL, next_attempt_at = NULL, last_error = NULL
         WHERE id = $1`,
       values: [id, JSON.stringify(positions)],

@@ -122,6 +122,43 @@ describe('an address', () => {
     await expectIds('/', 1);
   });
 
+  it('is served at once after the clock of the database was set back', async () => {
+    const service = await start();
+    await service.listen(receiver.url());
+    await service.create(1);
+    await expectIds('/', 1);
+    await idle();
+    // When it was last served is in the future then.
+    await database.query(`UPDATE webhooks SET leased_until = now() + interval '1 day'`);
+    await service.create(2);
+    await expectIds('/', 1, 2);
+  });
+
+  /** Changes a webhook that waits for a response, and expects that it gets no message until its lease has ended. */
+  async function expectRest(change: (service: WebhookService, id: string) => Promise<unknown>) {
+    const service = await start();
+    const { id } = await service.listen(receiver.url());
+    receiver.respond = hang;
+    await service.create(1);
+    await expectIds('/', 1);
+    receiver.respond = accept;
+    await change(service, id);
+    // Several ticks.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(receiver.received).toHaveLength(1);
+    await eventually(() => expect(receiver.received).toHaveLength(2));
+  }
+
+  it('that is replaced during a message gets no other before the lease has ended', () =>
+    expectRest((service, id) =>
+      service.send('PATCH', `/webhooks/${id}`, { url: receiver.url('/two') }),
+    ));
+
+  it('that is resumed during a message gets no other before the lease has ended', () =>
+    expectRest((service, id) =>
+      service.send('POST', `/webhooks/${id}/resume`, { from: 'stopped' }),
+    ));
+
   it('gets no more from a replica that has lost the lease', async () => {
     const service = await start();
     await service.listen(receiver.url());
@@ -331,6 +368,38 @@ describe('an address whose changes may be missing', () => {
     const reason = { pausedReason: 'position-unknown' };
     await eventually(async () => expect(await service.find(id)).toMatchObject(reason));
     expect(receiver.of('/a')).toEqual([]);
+  });
+
+  it.each(['[]', '["tool"]', '"x"', 'null'])(
+    'is paused when its positions are no object (%s), and stops no other',
+    async (positions) => {
+      const service = await start();
+      const { id } = await service.listen(receiver.url('/a'));
+      await service.listen(receiver.url('/b'));
+      await database.query(`UPDATE webhooks SET positions = '${positions}' WHERE id = '${id}'`);
+      await service.create(1);
+      await expectIds('/b', 1);
+      const reason = { pausedReason: 'position-unknown' };
+      await eventually(async () => expect(await service.find(id)).toMatchObject(reason));
+      expect(receiver.of('/a')).toEqual([]);
+      await service.send('POST', `/webhooks/${id}/resume`, { from: 'newest' });
+      await service.create(2);
+      await expectIds('/a', 2);
+    },
+  );
+
+  it('that is paused with positions that are no object stops no other, and keeps them', async () => {
+    const service = await start();
+    const { id } = await service.listen(receiver.url('/a'));
+    await service.listen(receiver.url('/b'));
+    await database.query(
+      `UPDATE webhooks SET positions = '[]', paused_at = now() WHERE id = '${id}'`,
+    );
+    await eventually(async () => expect(await service.metrics()).toContain('webhooks_paused 1'));
+    await service.create(1);
+    await expectIds('/b', 1);
+    const [row] = await database.query(`SELECT positions FROM webhooks WHERE id = '${id}'`);
+    expect(row).toEqual({ positions: [] });
   });
 
   it('waits when its secret cannot be decrypted, until it has a new one', async () => {

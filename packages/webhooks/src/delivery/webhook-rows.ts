@@ -69,6 +69,11 @@ export const WANTED = (parameter: string): string => `coalesce((
     WHERE resources = '{}' OR key = ANY (resources)
   ), '{}')`;
 
+/** Nobody, after the lease of the replica that sends has ended by itself: until then, no other one sends. */
+export const NO_HOLDER = 'left(holder, 0)';
+
+const HAS_POSITIONS = "jsonb_typeof(positions) = 'object'";
+
 /** Attempts ($2, as JSON) of the webhook that `source` has. */
 const INSERT = (source: string): string => `INSERT INTO webhook_deliveries
     (webhook_id, message_id, type, time, outcome, status, reason, response)
@@ -90,7 +95,8 @@ export class WebhookRows {
   constructor(private readonly statements: Statements) {}
 
   /**
-   * Takes webhooks that miss changes and are served by no replica, those first that were not served for the longest time.
+   * Takes webhooks that miss changes and are served by no replica, those first that were not served for the longest time. What SQL has
+   * written may be no object: then it becomes positions that are no numbers.
    *
    * @param latest the newest positions
    * @param isRetry whether the last attempt has failed
@@ -105,7 +111,7 @@ export class WebhookRows {
     const rows = await this.statements.rows<[string]>({
       text: `WITH due AS (
           SELECT id AS due_id FROM webhooks
-          WHERE paused_at IS NULL AND (leased_until < now()) IS NOT FALSE
+          WHERE paused_at IS NULL AND (holder IS NULL OR leased_until < now()) IS NOT FALSE
             AND (attempts > 0) = $3 AND (next_attempt_at <= $4::timestamptz) IS NOT FALSE
             AND EXISTS (
               SELECT FROM jsonb_each_text($2::jsonb) AS newest (resource, position)
@@ -114,7 +120,10 @@ export class WebhookRows {
             )
           ORDER BY leased_until NULLS FIRST LIMIT $5 FOR UPDATE SKIP LOCKED
         )
-        UPDATE webhooks SET holder = $1, leased_until = ${UNTIL} FROM due WHERE id = due_id
+        UPDATE webhooks SET holder = $1, leased_until = ${UNTIL},
+          positions = CASE WHEN ${HAS_POSITIONS} THEN positions
+            ELSE (SELECT jsonb_object_agg(resource, ''::text) FROM jsonb_object_keys(${WANTED('$2')}) AS resource) END
+        FROM due WHERE id = due_id
         RETURNING jsonb_build_object(${TARGET}, 'kinds', kinds, 'resources', resources, 'positions', positions,
           'failing', CASE WHEN failing_since IS NOT NULL
             THEN jsonb_build_object('attempts', attempts, 'since', round(extract(epoch FROM failing_since) * 1000)) END)::text`,
@@ -190,7 +199,7 @@ export class WebhookRows {
   async begin(latest: Positions): Promise<void> {
     await this.statements.rows({
       text: `UPDATE webhooks SET positions = ${WANTED('$1')} || positions
-        WHERE NOT positions ?& ARRAY(SELECT jsonb_object_keys(${WANTED('$1')}))`,
+        WHERE ${HAS_POSITIONS} AND NOT positions ?& ARRAY(SELECT jsonb_object_keys(${WANTED('$1')}))`,
       values: [JSON.stringify(latest)],
     });
   }
@@ -201,7 +210,8 @@ export class WebhookRows {
     >({
       text: `SELECT count(*) FILTER (WHERE paused_at IS NULL)::integer, count(paused_at)::integer, coalesce((
           SELECT jsonb_object_agg(resource, lowest) FROM (
-            SELECT resource, min(position::bigint)::text AS lowest FROM webhooks, jsonb_each_text(positions) AS sent (resource, position)
+            SELECT resource, min(position::bigint)::text AS lowest FROM webhooks,
+              jsonb_each_text(CASE WHEN ${HAS_POSITIONS} THEN positions ELSE '{}' END) AS sent (resource, position)
             WHERE paused_at IS NULL AND position ~ '^[0-9]{1,18}$' GROUP BY resource
           ) AS behind
         ), '{}')::text

@@ -7,6 +7,9 @@ import type { Socket } from 'node:net';
 const MAX_BODY = 1024;
 const MAX_HEADER = 16 * 1024;
 
+/** Interim responses (1xx). Each has a header of its own, and without a limit, they would keep the process busy until the timeout. */
+const MAX_INTERIM = 16;
+
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -20,6 +23,9 @@ export interface Request {
   readonly body: Buffer;
   readonly agent: Agent;
 }
+
+/** A response that is not read to its end. Its message is a sentence for the owner of the webhook. */
+export class ResponseError extends Error {}
 
 export class Exchange {
   /** What it waits for. */
@@ -42,12 +48,18 @@ export class Exchange {
       signal,
     });
     let bytesBefore = 0;
+    let interim = 0;
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         request
           .once('socket', (socket) => {
             bytesBefore = socket.bytesRead;
             this.watch(socket, hasTls);
+          })
+          .on('information', () => {
+            interim += 1;
+            if (interim <= MAX_INTERIM) return;
+            request.destroy(new ResponseError('There are too many interim responses.'));
           })
           .once('response', resolve)
           .on('error', reject)

@@ -1,3 +1,4 @@
+import { ResponseError } from './exchange.js';
 import type { Exchange, Received } from './exchange.js';
 
 export type Outcome = (
@@ -34,6 +35,7 @@ export function outcomeOf({ status, headers, body }: Received): Outcome {
 
 /** Why there was no response. */
 export function reasonOf(error: Error, phase: Exchange['phase']): string {
+  if (error instanceof ResponseError) return error.message;
   const { code = '' } = error as NodeJS.ErrnoException;
   if (phase === 'connection') {
     return code === 'ECONNREFUSED'

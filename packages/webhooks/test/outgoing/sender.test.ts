@@ -244,12 +244,25 @@ describe('a receiver', () => {
       'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
       'The connection was closed before a response.',
     ],
+    [
+      'sends too many interim responses',
+      'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
+      'There are too many interim responses.',
+    ],
     ['says nothing', '', 'The connection was closed before a response.'],
   ])('that %s fails', async (_, text, reason) => {
     const { url } = await startRawReceiver((socket) => {
       socket.once('data', () => socket.end(text));
     });
     expect(await send(url)).toEqual(failed(reason));
+  });
+
+  it('that sends some interim responses before the last one is not at fault', async () => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(10);
+    const { url } = await startRawReceiver((socket) => {
+      socket.once('data', () => socket.end(`${interim}HTTP/1.1 204 No Content\r\n\r\n`));
+    });
+    expect(await send(url)).toEqual({ kind: 'delivered', status: 204 });
   });
 
   it('that is not there is told from others', async () => {
