@@ -13,6 +13,22 @@ function oldestOf(next: () => Promise<readonly unknown[]>): Promise<number | und
   return feeds.oldestAfter({ tool: '1', gone: '1' });
 }
 
+describe('the names of feeds', () => {
+  const startWith = (...names: readonly string[]) => {
+    const providers = names.map((property) => ({
+      instance: new PublishedFeed({} as Feed, { property } as never),
+    }));
+    new WebhookFeeds({ getProviders: () => providers } as never).onModuleInit();
+  };
+
+  it('are different, or the service does not start', () => {
+    startWith('tool', 'loan');
+    expect(() => startWith('tool', 'loan', 'tool', 'tool')).toThrow(
+      'webhooks need another `property` for each feed: several have tool',
+    );
+  });
+});
+
 describe('the oldest change that a webhook has not got', () => {
   it('has a time, if there is one', async () => {
     const change: Pick<RecordedChange, 'time'> = { time: TIME };

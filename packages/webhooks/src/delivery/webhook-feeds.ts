@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { PublishedFeed } from '@resource-service/changes';
 import type { Feed, RecordedChange } from '@resource-service/changes';
+import { StartupError } from '@resource-service/framework';
 import { pauseReasonOf } from './pause-reason.js';
 import { SharedReads } from './shared-reads.js';
 
@@ -10,10 +12,20 @@ export type Positions = Readonly<Record<string, string>>;
 
 /** The feeds that clients can read, by the name of the resource in `type`. */
 @Injectable()
-export class WebhookFeeds {
+export class WebhookFeeds implements OnModuleInit {
   private known: ReadonlyMap<string, SharedReads> | undefined;
 
   constructor(private readonly discovery: DiscoveryService) {}
+
+  /** @throws StartupError if two feeds have one name: the changes of one of them would not be sent */
+  onModuleInit(): void {
+    const names = this.published.map(({ docs }) => docs.property);
+    const repeated = names.filter((name, at) => names.indexOf(name) !== at);
+    if (repeated.length === 0) return;
+    throw new StartupError(
+      `webhooks need another \`property\` for each feed: several have ${[...new Set(repeated)].join(', ')}`,
+    );
+  }
 
   get published(): readonly PublishedFeed[] {
     const instances = this.discovery.getProviders().map(({ instance }) => instance as unknown);
