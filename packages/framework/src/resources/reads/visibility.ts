@@ -1,5 +1,7 @@
 import type { Principal } from '../../auth/principal.js';
+import type { EntityColumn } from '../properties/entity-column.js';
 import type { EntityColumns } from '../properties/entity-columns.js';
+import { parseDate } from '../properties/kinds/date.js';
 import { actorOf } from '../recording/actor.js';
 import type { ActorOption } from '../recording/actor.js';
 import { columnFilters } from './used-filters.js';
@@ -74,11 +76,12 @@ export class Visibility {
       );
     }
     for (const [property, value] of alternatives.flatMap((each) => Object.entries(each))) {
-      const { type, exactType, isVerbatim } = columns.column(property);
-      if (isVerbatim || type === 'uuid' || value === null) continue;
+      const column = columns.column(property);
+      if (column.isVerbatim || column.type === 'uuid' || value === null) continue;
+      if (isAsRead(value, column)) continue;
       // A list would show rows that a look-up does not find.
       throw new TypeError(
-        `visible cannot compare ${property}: equal values of the type ${exactType} can be written differently`,
+        `visible cannot compare ${property}: equal values of the type ${column.exactType} can be written differently`,
       );
     }
     return alternatives;
@@ -96,6 +99,17 @@ function oneOf(alternatives: readonly (readonly UsedFilter[])[]): Filter<unknown
     },
     uses: () => ({}),
   };
+}
+
+/** Whether a day or a decimal is written as its column returns it, so that no equal value is written differently. */
+function isAsRead(value: unknown, { exactType, fromDriver }: EntityColumn): boolean {
+  // A transformer of the column would return it in another form.
+  if (typeof value !== 'string' || fromDriver(value) !== value) return false;
+  if (exactType === 'date') return parseDate(value) !== undefined;
+  const [, scale] = /^numeric\(\d+,(\d+)\)$/.exec(exactType) ?? [];
+  // PostgreSQL has no negative zero.
+  const [number, digits = ''] = /^(?!-[0.]+$)-?(?:0|[1-9]\d*)(?:\.(\d+))?$/.exec(value) ?? [];
+  return number !== undefined && String(digits.length) === scale;
 }
 
 /** Values of one column are equal if these are. */

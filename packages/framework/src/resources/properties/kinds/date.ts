@@ -6,7 +6,7 @@ import { Satisfies } from '../property.js';
 /* Days of the calendar: `string` in TypeScript, `string` of format `date` in JSON, `date` in PostgreSQL. None has a time zone. */
 
 /** `undefined` for any other text than an existing day of the years 0001 to 9999, as in RFC 3339: `2024-02-29`. */
-function parseDate(text: string): string | undefined {
+export function parseDate(text: string): string | undefined {
   if (!/^\d{4}-\d\d-\d\d$/.test(text) || text.startsWith('0000')) return undefined;
   // `Date` takes 30 February for 1 March.
   const day = new Date(`${text}T00:00:00Z`);
