@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DIST } from '../support/application.js';
@@ -31,6 +32,14 @@ const NAMED = new Set(components.map(({ name, version }) => `${name}@${version}`
 
 function read(path: string): unknown {
   return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function codeIn(folder: string): string {
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return files
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+    .join('\n');
 }
 
 const { version } = read('package.json') as Package;
@@ -109,6 +118,9 @@ describe('the list of packages in the bundle', () => {
     const names = others.map(({ name }) => name);
     expect(names).toContain('@resource-service/framework');
     expect(names).not.toContain('@resource-service/webhooks');
+    // Nor a byte of it: the name of its table.
+    expect(codeIn(DIST)).toContain('webhook_deliveries');
+    expect(codeIn('dist-gardens')).not.toContain('webhook_deliveries');
   });
 
   it('names no host but that of its schema, and no folder', () => {
