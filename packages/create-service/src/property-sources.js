@@ -106,7 +106,7 @@ export function inMigration(properties, { table }) {
   ];
 }
 
-/** Columns that each record has itself: `ChangeOf` names those of the content otherwise. */
+/** Columns that each record has itself: `ChangeOf` gives a column of the entity with such a name a prefix. */
 const OF_RECORDS = new Set(['kind', 'position', 'principal', 'request_id', 'time']);
 
 export function inRecordMigration(properties) {

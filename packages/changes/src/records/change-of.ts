@@ -14,7 +14,7 @@ import { recordNeeds } from './record-needs.js';
 
 export type ChangeKind = ChangedRows['kind'];
 
-/** Those of each record. */
+/** The properties that each record has itself, beside the content. */
 export const RECORD_PROPERTIES = ['position', 'time', 'kind', 'principal', 'requestId'] as const;
 
 const RECORD_COLUMNS = ['position', 'time', 'kind', 'principal', 'request_id'];
@@ -40,8 +40,8 @@ const MAX_TABLE_NAME = 50;
 
 /**
  * A class with the columns of a record, and with the columns of an entity whose properties are in its DTO: `class ToolChange extends
- * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. What has a name of the record itself is
- * called otherwise there: the property `kind` of the entity is `content_kind`.
+ * ChangeOf(Tool) {}`. They have the content after the change, and are null after a removal. A property or column of the entity whose
+ * name the record needs itself has a prefix there: `kind` is `content_kind`.
  *
  * @example
  * @Index('tool_changes_id_position_idx', ['id', 'position'])
@@ -98,7 +98,7 @@ function apartFrom(names: readonly string[], name: string): string {
   return names.includes(name) ? `content_${name}` : name;
 }
 
-/** A line for each column that would share a column of the record with another one, also with one that is not public. */
+/** A line for each column of the entity whose name in the record is the name of another column, public or not. */
 function* ambiguousNames(entity: Type): Generator<string> {
   const columns = getMetadataArgsStorage().columns.filter(
     ({ target }) => target === entity || entity.prototype instanceof (target as Function),

@@ -69,7 +69,7 @@ export const WANTED = (parameter: string): string => `coalesce((
     WHERE resources = '{}' OR key = ANY (resources)
   ), '{}')`;
 
-/** Nobody, after the lease of the replica that sends has ended by itself: until then, no other one sends. */
+/** The empty holder: no replica serves the webhook, but none may take it before the lease of the last one has ended. */
 export const NO_HOLDER = 'left(holder, 0)';
 
 const HAS_POSITIONS = "jsonb_typeof(positions) = 'object'";
@@ -95,8 +95,8 @@ export class WebhookRows {
   constructor(private readonly statements: Statements) {}
 
   /**
-   * Takes webhooks that miss changes and are served by no replica, those first that were not served for the longest time. What SQL has
-   * written may be no object: then it becomes positions that are no numbers.
+   * Takes webhooks that miss changes and are served by no replica, those first that were not served for the longest time. If
+   * `positions` is no object, which only SQL writes, the webhook gets positions that are no numbers, and is paused because of them.
    *
    * @param latest the newest positions
    * @param isRetry whether the last attempt has failed
